@@ -1,0 +1,1 @@
+"""Admission: plugins that change or refuse a write before it is stored."""

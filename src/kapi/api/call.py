@@ -1,0 +1,94 @@
+"""The state of one request, as it travels down the handler chain and into the handlers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from kapi.api.request_info import RequestInfo
+from kapi.api.user import User
+
+
+class Headers(Protocol):
+    """Request headers, by lower-case name."""
+
+    def get(self, name: str) -> str | None:
+        """The first value, or None."""
+
+    def get_all(self, name: str) -> list[str]: ...
+
+
+class Connection(Protocol):
+    """What the connection a request came on knows about its peer. `identity` caches what authentication found."""
+
+    remote: tuple[str, int]
+    secure: bool
+    identity: Any
+
+    def peer_certificate(self) -> bytes | None:
+        """The client's leaf certificate, DER, not verified."""
+
+    def go_away(self) -> None:
+        """Ask the client to open a new connection for its next request."""
+
+
+class Request(Protocol):
+    """What the wire hands over."""
+
+    method: str
+    path: str  # as sent, percent-encoded, without the query
+    query: str  # as sent, without the question mark
+    headers: Headers
+    connection: Connection
+    protocol: str  # HTTP/1.1 or HTTP/2.0
+
+    async def body(self, limit: int) -> bytes:
+        """The whole body; raises wire's BodyTooLarge when it exceeds the limit."""
+
+    def on_disconnect(self, callback: Callable[[], None]) -> None:
+        """Call this once when the client goes away before the response has ended."""
+
+
+class Call:
+    """One request: what was asked, by whom, by when, and what the answer shall carry besides its body.
+
+    A filter that must act when the whole response, streams included, has been sent appends to `finished`.
+    """
+
+    __slots__ = (
+        "annotations",
+        "audit_id",
+        "deadline",
+        "finished",
+        "info",
+        "long_running",
+        "params",
+        "received",
+        "request",
+        "user",
+        "warnings",
+    )
+
+    request: Request
+    info: RequestInfo
+    user: User
+    audit_id: str
+    received: float  # monotonic
+    deadline: float | None  # monotonic; None for long-running requests
+    long_running: bool
+    params: dict[str, list[str]]  # the query, decoded
+
+    def __init__(self, request: Request, received: float) -> None:
+        self.request = request
+        self.received = received
+        self.audit_id = ""
+        self.deadline = None
+        self.long_running = False
+        self.warnings: list[str] = []
+        self.annotations: dict[str, str] = {}
+        self.finished: list[Callable[[int], None]] = []  # called with the response's status
+
+    def warn(self, text: str) -> None:
+        """Add a Warning header to the response; the same text is said once."""
+        if text and text not in self.warnings:
+            self.warnings.append(text)

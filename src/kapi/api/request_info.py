@@ -1,0 +1,87 @@
+"""What a request's method and path mean: as upstream's RequestInfoFactory reads them."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs, unquote
+
+_VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+# Subresources of namespaces that are not resources inside the namespace.
+_NAMESPACE_SUBRESOURCES = frozenset(("status", "finalize"))
+_SPECIAL_VERBS = frozenset(("proxy", "watch"))
+_SPECIAL_VERBS_NO_SUBRESOURCES = frozenset(("proxy",))
+
+
+class RequestInfo:
+    """The parsed request line. `resource` is empty for non-resource requests, whose `verb` is the lower-case method."""
+
+    __slots__ = (
+        "api_group",
+        "api_prefix",
+        "api_version",
+        "is_resource_request",
+        "name",
+        "namespace",
+        "parts",
+        "path",
+        "resource",
+        "subresource",
+        "verb",
+    )
+
+    def __init__(self, path: str, verb: str) -> None:
+        self.path = path
+        self.verb = verb
+        self.is_resource_request = False
+        self.api_prefix = self.api_group = self.api_version = ""
+        self.namespace = self.resource = self.subresource = self.name = ""
+        self.parts: list[str] = []
+
+
+def parse_query(query: str) -> dict[str, list[str]]:
+    return parse_qs(query, keep_blank_values=True) if query else {}
+
+
+def parse_request_info(method: str, raw_path: str, params: dict[str, list[str]]) -> RequestInfo:
+    path = unquote(raw_path) if "%" in raw_path else raw_path
+    info = RequestInfo(path, method.lower())
+    # Split before decoding: an encoded slash inside a name must not become a path separator.
+    segments = [unquote(s) if "%" in s else s for s in raw_path.strip("/").split("/")]
+    if (len(segments) < 3 and segments[0] != "api") or len(segments) < 2 or segments[0] not in ("api", "apis"):
+        return info
+    info.api_prefix = segments[0]
+    rest = segments[1:]
+    if info.api_prefix == "apis":
+        if len(rest) < 2:
+            return info
+        info.api_group = rest.pop(0)
+    info.api_version = rest.pop(0)
+    if not rest:
+        # /api/v1 itself is a non-resource request, but keeps what was parsed, as upstream.
+        return info
+    info.is_resource_request = True
+    info.verb = _VERBS.get(method, "")
+    if rest[0] in _SPECIAL_VERBS and len(rest) > 1:
+        info.verb = rest.pop(0)
+    if rest[0] == "namespaces" and len(rest) > 1:
+        info.namespace = rest[1]
+        if len(rest) > 2 and rest[2] not in _NAMESPACE_SUBRESOURCES:
+            rest = rest[2:]
+    info.parts = rest
+    info.resource = rest[0]
+    if len(rest) > 1:
+        info.name = rest[1]
+    if len(rest) > 2 and info.verb not in _SPECIAL_VERBS_NO_SUBRESOURCES:
+        info.subresource = rest[2]
+    if not info.name and info.verb in ("get", "delete"):
+        if info.verb == "get":
+            info.verb = "watch" if _true(params.get("watch")) else "list"
+        else:
+            info.verb = "deletecollection"
+    elif info.name and info.verb == "get" and _true(params.get("watch")):
+        info.verb = "watch"
+    return info
+
+
+def _true(values: list[str] | None) -> bool:
+    """As conversion of a query parameter to bool: present and not false or 0."""
+    return bool(values) and values[0].lower() not in ("false", "0")  # type: ignore[index]

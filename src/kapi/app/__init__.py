@@ -1,0 +1,1 @@
+"""From completed options to a running server: config, the server chain, run."""

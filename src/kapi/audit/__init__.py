@@ -1,0 +1,1 @@
+"""Audit: what was asked, by whom, and what became of it."""

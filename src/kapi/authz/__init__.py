@@ -1,0 +1,1 @@
+"""Authorization: may this user do that. A mode per file."""

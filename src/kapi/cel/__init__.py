@@ -1,0 +1,1 @@
+"""CEL, the expression language, with Kubernetes' types and costs."""

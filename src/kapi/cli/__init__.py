@@ -1,0 +1,1 @@
+"""The two commands: `kube-apiserver`, the drop-in, and `kapi`, for people."""

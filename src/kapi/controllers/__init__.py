@@ -1,0 +1,1 @@
+"""Controllers in process: a controller per file, over shared informers and the loopback client."""

@@ -1,0 +1,1 @@
+"""The handler chain's filters: one per file; the order is `server.chain`'s."""

@@ -1,0 +1,1 @@
+"""Priority and fairness: which request runs now, which waits, which is turned away."""

@@ -1,0 +1,1 @@
+"""The Kube server: the built-in resources, and what runs as its post-start hooks."""

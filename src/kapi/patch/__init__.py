@@ -1,0 +1,1 @@
+"""Patches: JSON patch, merge patch, strategic merge, apply. Pure functions over objects."""

@@ -1,0 +1,1 @@
+"""The way to other servers: node dialer, reverse proxy, upgraded streams."""

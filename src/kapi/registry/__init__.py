@@ -1,0 +1,1 @@
+"""The life cycle of an object: strategies, stores, deletion, subresources, tables."""

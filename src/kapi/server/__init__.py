@@ -1,0 +1,1 @@
+"""The generic API server: handler chain, delegation, life cycle, health, hooks."""
