@@ -38,9 +38,11 @@ class Request(Protocol):
     method: str
     path: str  # as sent, percent-encoded, without the query
     query: str  # as sent, without the question mark
-    headers: Headers
     connection: Connection
     protocol: str  # HTTP/1.1 or HTTP/2.0
+
+    @property
+    def headers(self) -> Headers: ...
 
     async def body(self, limit: int) -> bytes:
         """The whole body; raises wire's BodyTooLarge when it exceeds the limit."""

@@ -64,10 +64,12 @@ class Forbidden(APIError):
     code, reason = 403, "Forbidden"
 
     def __init__(self, resource: GroupResource, name: str, why: str) -> None:
-        if resource.resource:
+        if not resource.resource:
+            message = f"forbidden: {why}"
+        elif name:
             message = f'{resource} "{name}" is forbidden: {why}'
         else:
-            message = f"forbidden: {why}"
+            message = f"{resource} is forbidden: {why}"
         super().__init__(message, details=_details(resource, name))
 
 

@@ -41,26 +41,27 @@ def parse_query(query: str) -> dict[str, list[str]]:
     return parse_qs(query, keep_blank_values=True) if query else {}
 
 
+class BadRequestPath(ValueError):
+    """The path begins like an API path but names nothing."""
+
+
 def parse_request_info(method: str, raw_path: str, params: dict[str, list[str]]) -> RequestInfo:
     path = unquote(raw_path) if "%" in raw_path else raw_path
     info = RequestInfo(path, method.lower())
-    # Split before decoding: an encoded slash inside a name must not become a path separator.
-    segments = [unquote(s) if "%" in s else s for s in raw_path.strip("/").split("/")]
-    if (len(segments) < 3 and segments[0] != "api") or len(segments) < 2 or segments[0] not in ("api", "apis"):
-        return info
+    # Split after decoding, as upstream: an encoded slash separates like a plain one.
+    segments = path.strip("/").split("/")
+    if segments[0] not in ("api", "apis") or len(segments) < (3 if segments[0] == "api" else 4):
+        return _prefix_only(info, segments)
     info.api_prefix = segments[0]
     rest = segments[1:]
     if info.api_prefix == "apis":
-        if len(rest) < 2:
-            return info
         info.api_group = rest.pop(0)
     info.api_version = rest.pop(0)
-    if not rest:
-        # /api/v1 itself is a non-resource request, but keeps what was parsed, as upstream.
-        return info
     info.is_resource_request = True
     info.verb = _VERBS.get(method, "")
-    if rest[0] in _SPECIAL_VERBS and len(rest) > 1:
+    if rest[0] in _SPECIAL_VERBS:
+        if len(rest) < 2:
+            raise BadRequestPath(f"unable to determine kind and namespace from url, {path}")
         info.verb = rest.pop(0)
     if rest[0] == "namespaces" and len(rest) > 1:
         info.namespace = rest[1]
@@ -72,13 +73,19 @@ def parse_request_info(method: str, raw_path: str, params: dict[str, list[str]])
         info.name = rest[1]
     if len(rest) > 2 and info.verb not in _SPECIAL_VERBS_NO_SUBRESOURCES:
         info.subresource = rest[2]
-    if not info.name and info.verb in ("get", "delete"):
-        if info.verb == "get":
-            info.verb = "watch" if _true(params.get("watch")) else "list"
-        else:
-            info.verb = "deletecollection"
-    elif info.name and info.verb == "get" and _true(params.get("watch")):
-        info.verb = "watch"
+    if not info.name and info.verb == "get":
+        info.verb = "watch" if _true(params.get("watch")) else "list"
+    elif not info.name and info.verb == "delete":
+        info.verb = "deletecollection"
+    return info
+
+
+def _prefix_only(info: RequestInfo, segments: list[str]) -> RequestInfo:
+    """`/api/v1`, `/apis/apps/v1`: not about a resource, but the group-version is known."""
+    if segments[0] == "api" and len(segments) == 2:
+        info.api_prefix, info.api_version = segments
+    elif segments[0] == "apis" and len(segments) == 3:
+        info.api_prefix, info.api_group, info.api_version = segments
     return info
 
 

@@ -7,7 +7,7 @@ no element: its contents are untyped and deduced from the value.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 Kind: TypeAlias = Literal["object", "map", "list", "string", "integer", "number", "boolean", "any"]
 
@@ -15,10 +15,20 @@ Kind: TypeAlias = Literal["object", "map", "list", "string", "integer", "number"
 Topology: TypeAlias = Literal["atomic", "set", "map", "granular"]
 
 
+class GoField(NamedTuple):
+    """How Go's typed codec treats a built-in type's field: its name in messages, and its form when it is empty."""
+
+    type: str  # as reflection prints it, e.g. []v1.Container
+    pointer: bool
+    omit_empty: bool
+    omit_zero: bool
+    via: tuple[str, ...]  # the structs it is embedded through
+
+
 class Field:
     """A named property of an object type. Its type resolves on first use, so that types may be recursive."""
 
-    __slots__ = ("_resolve", "_type", "default", "has_default", "merge_key", "name", "patch_strategy", "required")
+    __slots__ = ("_resolve", "_type", "default", "go", "has_default", "merge_key", "name", "patch_strategy", "required")
 
     def __init__(
         self,
@@ -30,6 +40,7 @@ class Field:
         has_default: bool = False,
         patch_strategy: frozenset[str] = frozenset(),
         merge_key: str = "",
+        go: GoField | None = None,
     ) -> None:
         self.name = name
         self._resolve = resolve
@@ -39,6 +50,7 @@ class Field:
         self.has_default = has_default
         self.patch_strategy = patch_strategy  # strategic merge: of "merge", "replace", "retainKeys"
         self.merge_key = merge_key  # strategic merge: the key of a merged list of objects
+        self.go = go  # None for custom resources
 
     @property
     def type(self) -> Type:
@@ -54,6 +66,7 @@ class Type:
     __slots__ = (
         "_element",
         "_resolve_element",
+        "compiled",
         "fields",
         "format",
         "int_or_string",
@@ -61,6 +74,7 @@ class Type:
         "map_keys",
         "name",
         "preserve_unknown",
+        "shape",
         "topology",
     )
 
@@ -87,6 +101,8 @@ class Type:
         self.format = format  # int32, int64, byte, date-time, micro-time, quantity, double, duration
         self.int_or_string = int_or_string
         self.preserve_unknown = preserve_unknown
+        self.shape: Any = None  # what apply compiles from this type, on its first use
+        self.compiled: Any = None  # what schema.compile made of it
 
     @property
     def element(self) -> Type | None:

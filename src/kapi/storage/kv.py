@@ -72,6 +72,14 @@ class TooLarge(StorageError):
     """The value is larger than the store takes."""
 
 
+class LeaseNotFound(StorageError):
+    """A write named a lease that has ended or never was: grant another."""
+
+    def __init__(self, lease: int) -> None:
+        super().__init__(f"lease not found: {lease}")
+        self.lease = lease
+
+
 @dataclass(frozen=True, slots=True)
 class KeyValue:
     key: str
@@ -138,6 +146,10 @@ class Stats:
 class KV(Protocol):
     in_step: bool
     """Whether an acknowledged write has always reached every sink before its caller goes on (embedded engines)."""
+
+    @property
+    def current(self) -> Revision:
+        """The newest revision this engine knows to be committed and delivered; exact where `in_step`."""
 
     async def start(self) -> None:
         """Open; raises StorageError with a message that says what to do."""

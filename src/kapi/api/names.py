@@ -1,0 +1,141 @@
+"""Which names, labels and annotations are allowed, and why not: upstream's rules in upstream's words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from kapi.api.fields import FieldError, invalid, too_long
+
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = _LABEL + r"(\." + _LABEL + ")*"
+_LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
+_QUALIFIED = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_LABEL_VALUE = f"({_QUALIFIED})?"
+
+_is_label = re.compile(_LABEL + r"\Z").match
+_is_subdomain = re.compile(_SUBDOMAIN + r"\Z").match
+_is_label_1035 = re.compile(_LABEL_1035 + r"\Z").match
+_is_qualified = re.compile(_QUALIFIED + r"\Z").match
+_is_label_value = re.compile(_LABEL_VALUE + r"\Z").match
+
+TOTAL_ANNOTATION_SIZE = 256 * 1024
+
+
+def _regex_error(message: str, pattern: str, *examples: str) -> str:
+    shown = ""
+    for i, example in enumerate(examples):
+        shown += (" or " if i else "") + f"'{example}', "
+    return f"{message} (e.g. {shown}regex used for validation is '{pattern}')"
+
+
+def max_length(limit: int) -> str:
+    return f"must be no more than {limit} characters"
+
+
+def dns_label(name: str) -> list[str]:
+    """RFC 1123 label: 63 characters, no dots."""
+    errors = [max_length(63)] if len(name.encode()) > 63 else []
+    if not _is_label(name):
+        message = (
+            "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
+            "and must start and end with an alphanumeric character"
+        )
+        errors.append(
+            "must not contain dots" if _is_subdomain(name) else _regex_error(message, _LABEL, "my-name", "123-abc")
+        )
+    return errors
+
+
+def dns_subdomain(name: str) -> list[str]:
+    """RFC 1123 subdomain: 253 characters."""
+    errors = [max_length(253)] if len(name.encode()) > 253 else []
+    if not _is_subdomain(name):
+        message = (
+            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
+            "and must start and end with an alphanumeric character"
+        )
+        errors.append(_regex_error(message, _SUBDOMAIN, "example.com"))
+    return errors
+
+
+def dns_1035_label(name: str) -> list[str]:
+    errors = [max_length(63)] if len(name.encode()) > 63 else []
+    if not _is_label_1035(name):
+        message = (
+            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
+            "alphabetic character, and end with an alphanumeric character"
+        )
+        errors.append(_regex_error(message, _LABEL_1035, "my-name", "abc-123"))
+    return errors
+
+
+def path_segment(name: str) -> list[str]:
+    """A name that can stand in a URL path: all that any resource demands."""
+    if name in (".", ".."):
+        return [f"may not be '{name}'"]
+    return path_segment_prefix(name)
+
+
+def path_segment_prefix(name: str) -> list[str]:
+    return [f"may not contain '{c}'" for c in "/%" if c in name]
+
+
+_NAME_RULE = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
+)
+
+
+def label_key(name: str) -> list[str]:
+    """A name with an optional prefix: label and annotation keys, finalizers, condition types."""
+    parts = name.split("/")
+    examples = ("MyName", "my.name", "123-abc")
+    if len(parts) > 2:
+        return [
+            _regex_error(f"a valid label key {_NAME_RULE}", _QUALIFIED, *examples)
+            + " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        ]
+    errors: list[str] = []
+    if len(parts) == 2:
+        prefix, name = parts
+        if not prefix:
+            errors.append("prefix part must be non-empty")
+        else:
+            if len(prefix.encode()) > 253:
+                errors.append("prefix part must be no more than 253 bytes")
+            errors += [f"prefix part {e}" for e in dns_subdomain(prefix) if not e.startswith("must be no more")]
+    if not name:
+        errors.append("name part must be non-empty")
+    elif len(name.encode()) > 63:
+        errors.append("name part must be no more than 63 bytes")
+    if not _is_qualified(name):
+        errors.append(_regex_error(f"name part {_NAME_RULE}", _QUALIFIED, *examples))
+    return errors
+
+
+def label_value(value: str) -> list[str]:
+    errors = ["must be no more than 63 bytes"] if len(value.encode()) > 63 else []
+    if not _is_label_value(value):
+        message = f"a valid label must be an empty string or {_NAME_RULE[5:]}"
+        errors.append(_regex_error(message, _LABEL_VALUE, "MyValue", "my_value", "12345"))
+    return errors
+
+
+def validate_labels(labels: Mapping[str, str], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for key, value in labels.items():
+        errors += [invalid(path, key, e) for e in label_key(key)]
+        errors += [invalid(path, value, e) for e in label_value(value)]
+    return errors
+
+
+def validate_annotations(annotations: Mapping[str, str], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    size = 0
+    for key, value in annotations.items():
+        # Keys are compared without case: existing ones have upper-case domains.
+        errors += [invalid(path, key, e) for e in label_key(key.lower())]
+        size += len(key.encode()) + len(value.encode())
+    if size > TOTAL_ANNOTATION_SIZE:
+        errors.append(too_long(path, TOTAL_ANNOTATION_SIZE))
+    return errors

@@ -1,0 +1,114 @@
+"""From completed options to the configuration that the three servers share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kapi.api.authorizer import Authorizer
+from kapi.api.clock import Clock
+from kapi.authn import authenticator
+from kapi.authn.anonymous import Anonymous
+from kapi.authn.authenticator import Authenticator
+from kapi.authn.bearer import BearerToken
+from kapi.authn.ca_bundle import CABundle
+from kapi.authn.token_file import TokenFile
+from kapi.authn.x509 import ClientCertificate
+from kapi.authz.basic import AlwaysAllow, AlwaysAllowPaths, AlwaysDeny, PrivilegedGroup
+from kapi.authz.union import Union
+from kapi.options.complete import CompletedOptions
+from kapi.server.config import Capabilities, GenericConfig, Serving
+from kapi.server.health import Check
+from kapi.server.version import version_info
+from kapi.telemetry.instruments import Instruments
+from kapi.wire.bind import Bind
+from kapi.wire.limits import Limits
+from kapi.wire.tls import SNICertificate, TLSConfig
+
+
+def generic_config(completed: CompletedOptions, clock: Clock, checks: tuple[Check, ...]) -> GenericConfig:
+    """Raises what unreadable files raise: CABundleError, TokenFileError, OSError, ssl.SSLError."""
+    options = completed.options
+    generic = options.generic
+    return GenericConfig(
+        clock=clock,
+        instruments=Instruments.create(version_info()),
+        authenticator=_authenticator(completed, clock),
+        authorizer=_authorizer(completed),
+        secure_serving=_secure_serving(completed),
+        insecure_serving=_insecure_serving(completed),
+        external_address=f"{completed.external_host}:{options.secure_serving.secure_port}",
+        request_timeout=generic.request_timeout,
+        min_request_timeout=float(generic.min_request_timeout),
+        max_requests_in_flight=generic.max_requests_inflight,
+        max_mutating_requests_in_flight=generic.max_mutating_requests_inflight,
+        goaway_chance=generic.goaway_chance,
+        hsts_directives=tuple(generic.strict_transport_security_directives),
+        cors_allowed_origins=tuple(generic.cors_allowed_origins),
+        health_checks=checks,
+        livez_grace_period=generic.livez_grace_period,
+        shutdown_delay=generic.shutdown_delay_duration,
+        shutdown_send_retry_after=generic.shutdown_send_retry_after,
+        shutdown_watch_grace_period=generic.shutdown_watch_termination_grace_period,
+        capabilities=Capabilities(
+            allow_privileged=completed.capabilities.allow_privileged,
+            per_connection_bandwidth_limit=completed.capabilities.per_connection_bytes_per_second,
+        ),
+        features=completed.feature_gates,
+    )
+
+
+def _authenticator(completed: CompletedOptions, clock: Clock) -> Authenticator:
+    options = completed.options.authentication
+    asked: list[Authenticator] = []
+    if options.client_ca_file:
+        asked.append(ClientCertificate(CABundle(Path(options.client_ca_file), clock), clock))
+    tokens = [TokenFile.load(Path(options.token_auth_file))] if options.token_auth_file else []
+    asked.append(BearerToken(tokens))
+    return authenticator.Union(asked, anonymous=Anonymous() if completed.anonymous_auth else None)
+
+
+def _authorizer(completed: CompletedOptions) -> Authorizer:
+    """The privileged group and the health paths first; modes without an authorizer yet add nobody."""
+    modes: list[Authorizer] = [PrivilegedGroup(), AlwaysAllowPaths()]
+    for mode in completed.authorization_modes:
+        if mode == "AlwaysAllow":
+            modes.append(AlwaysAllow())
+        elif mode == "AlwaysDeny":
+            modes.append(AlwaysDeny())
+    return Union(modes)
+
+
+def _secure_serving(completed: CompletedOptions) -> Serving:
+    serving, authentication = completed.options.secure_serving, completed.options.authentication
+    tls = TLSConfig(
+        cert_file=str(completed.cert_file),
+        key_file=str(completed.key_file),
+        sni=tuple(
+            SNICertificate(cert_file=pair.cert_file, key_file=pair.key_file, names=tuple(pair.names))
+            for pair in serving.tls_sni_cert_key
+        ),
+        client_ca_files=tuple(
+            file for file in (authentication.client_ca_file, authentication.requestheader_client_ca_file) if file
+        ),
+        min_version=serving.tls_min_version or "VersionTLS12",
+        cipher_suites=tuple(serving.tls_cipher_suites),
+        curve_preferences=tuple(serving.tls_curve_preferences),
+    )
+    bind = Bind(
+        host=serving.bind_address,
+        port=serving.secure_port,
+        permit_port_sharing=serving.permit_port_sharing,
+        permit_address_sharing=serving.permit_address_sharing,
+    )
+    limits = Limits(
+        max_streams=serving.http2_max_streams_per_connection or Limits().max_streams,
+        disable_http2=serving.disable_http2_serving,
+    )
+    return Serving(bind=bind, tls=tls, limits=limits)
+
+
+def _insecure_serving(completed: CompletedOptions) -> Serving | None:
+    if completed.insecure_address is None:
+        return None
+    host, port = completed.insecure_address
+    return Serving(bind=Bind(host=host, port=port))

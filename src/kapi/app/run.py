@@ -1,0 +1,87 @@
+"""Run: open the store, build the chain, serve until told to stop, and leave nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kapi.api.clock import SystemClock
+from kapi.app.chain import ServerChain
+from kapi.app.config import generic_config
+from kapi.app.storage import open_engines
+from kapi.options.complete import CompletedOptions
+from kapi.server.hooks import HookContext, HookFailed
+from kapi.server.run import PreparedServer
+from kapi.server.signals import stop_on_signals
+from kapi.telemetry.log import log
+from kapi.wire import loop
+from kapi.wire.memory import keep_freed_memory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """Said once, when the server is ready. `seconds` is the time that took."""
+
+    url: str
+    port: int
+    seconds: float
+
+
+def run(completed: CompletedOptions, *, on_ready: Callable[[Ready], None] | None = None) -> int:
+    """Serve until SIGTERM or SIGINT; the exit status. What cannot be opened or listened on is raised."""
+    keep_freed_memory()
+    try:
+        loop.run(_run(completed, on_ready, time.monotonic()))
+    except HookFailed as failed:
+        log.error("post_start_hook_failed", error=str(failed))
+        return 1
+    return 0
+
+
+async def _run(completed: CompletedOptions, on_ready: Callable[[Ready], None] | None, began: float) -> None:
+    stop = asyncio.Event()
+    stop_on_signals(stop)
+    engines = await open_engines(completed)
+    try:
+        config = generic_config(completed, SystemClock(), engines.checks(completed))
+        chain = ServerChain(completed, config, engines)
+
+        async def look_after_storage(context: HookContext) -> None:
+            interval = completed.options.etcd.etcd_compaction_interval
+            context.spawn(engines.compact(interval), name="compaction")
+
+        chain.server.add_post_start_hook("start-store-compaction", look_after_storage)
+        try:
+            await _serve(chain.server.prepare_run(), stop, on_ready, began)
+        finally:
+            await chain.close()
+    finally:
+        await engines.close()
+
+
+async def _serve(
+    prepared: PreparedServer, stop: asyncio.Event, on_ready: Callable[[Ready], None] | None, began: float
+) -> None:
+    # What was made so far lives as long as the process: the collector need not look at it again.
+    gc.collect()
+    gc.freeze()
+    announcing = asyncio.create_task(_announce(prepared, on_ready, began))
+    try:
+        await prepared.run(stop)
+    finally:
+        announcing.cancel()
+
+
+async def _announce(prepared: PreparedServer, on_ready: Callable[[Ready], None] | None, began: float) -> None:
+    life = prepared.config.lifecycle
+    await life.serving.wait()
+    for hook in prepared.post_start_hooks:
+        await hook.done.wait()
+    listener = life.listeners[0]
+    seconds = time.monotonic() - began
+    log.info("ready", seconds=round(seconds, 3))
+    if on_ready is not None:
+        on_ready(Ready(url=f"https://{listener.host}:{listener.port}", port=listener.port, seconds=seconds))

@@ -1,0 +1,22 @@
+"""Anonymous requests: no credential at all is a user too."""
+
+from __future__ import annotations
+
+from kapi.api.call import Call
+from kapi.api.user import ALL_AUTHENTICATED, ALL_UNAUTHENTICATED, ANONYMOUS, SYSTEM_PRIVILEGED_GROUP, User
+
+
+class Anonymous:
+    user = User(name=ANONYMOUS, groups=(ALL_UNAUTHENTICATED,))
+
+    async def authenticate(self, call: Call) -> User | None:
+        return self.user
+
+
+class InsecureSuperuser:
+    """Whoever reaches the insecure port: it has neither authentication nor authorization."""
+
+    user = User(name="system:unsecured", groups=(SYSTEM_PRIVILEGED_GROUP, ALL_AUTHENTICATED))
+
+    async def authenticate(self, call: Call) -> User | None:
+        return self.user

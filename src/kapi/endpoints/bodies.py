@@ -1,0 +1,86 @@
+"""Request bodies: read, decoded, checked against the path they were sent to."""
+
+from __future__ import annotations
+
+from kapi.api import errors
+from kapi.api.call import Call
+from kapi.api.gvk import GroupVersionKind
+from kapi.api.objects import Object
+from kapi.codec.decode import decode_object, decode_options
+from kapi.endpoints.endpoint import Endpoint
+from kapi.registry.options import WriteOptions
+
+JSON, YAML = "application/json", "application/yaml"
+_UNKNOWN_FORMAT = (
+    "the body of the request was in an unknown format - accepted media types include: "
+    "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+)
+_OPTIONS = GroupVersionKind("", "v1", "DeleteOptions")
+
+
+def content_type(call: Call) -> str:
+    """The media type of the body, without its parameters."""
+    given = call.request.headers.get("content-type") or ""
+    return given.partition(";")[0].strip()
+
+
+def media_type(call: Call) -> str:
+    """JSON or YAML; JSON when nothing is said."""
+    given = content_type(call).lower()
+    if given in ("", JSON):
+        return JSON
+    if given == YAML:
+        return YAML
+    raise errors.UnsupportedMediaType(_UNKNOWN_FORMAT)
+
+
+async def read_object(call: Call, endpoint: Endpoint, options: WriteOptions) -> Object:
+    """The object that a create or an update sends, defaulted."""
+    kind = media_type(call)
+    body = await call.request.body(endpoint.limits.body_bytes)
+    return decode_body(call, endpoint, body, kind, options)
+
+
+def decode_body(call: Call, endpoint: Endpoint, body: bytes, kind: str, options: WriteOptions) -> Object:
+    resource = endpoint.resource
+    decoded = decode_object(body, kind, resource.gvk, options.field_validation, type_=resource.schema)
+    for warning in decoded.warnings:
+        call.warn(warning)
+    new = decoded.object
+    if not isinstance(new.get("metadata"), dict):
+        new["metadata"] = {}
+    if resource.strategy.default is not None:
+        resource.strategy.default(new)
+    return new
+
+
+def check_namespace(call: Call, endpoint: Endpoint, new: Object) -> None:
+    """The object is in the namespace of the path; if it does not say, it is now."""
+    metadata = new["metadata"]
+    if not endpoint.resource.names.namespaced:
+        if metadata.get("namespace"):
+            raise errors.BadRequest("namespace must be empty for cluster-scoped resources")
+        metadata.pop("namespace", None)
+        return
+    wanted, given = call.info.namespace, metadata.get("namespace")
+    if given and given != wanted:
+        raise errors.BadRequest("the namespace of the provided object does not match the namespace sent on the request")
+    metadata["namespace"] = wanted
+
+
+def check_name(call: Call, new: Object) -> None:
+    name, given = call.info.name, new["metadata"].get("name") or ""
+    if not given:
+        raise errors.BadRequest(
+            f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        )
+    if given != name:
+        raise errors.BadRequest(f"the name of the object ({given}) does not match the name on the URL ({name})")
+
+
+async def read_delete_options(call: Call, endpoint: Endpoint) -> Object | None:
+    """The DeleteOptions in the body, if there is one."""
+    body = await call.request.body(endpoint.limits.body_bytes)
+    if not body:
+        return None
+    return decode_options(body, media_type(call), _OPTIONS)

@@ -1,0 +1,26 @@
+"""Endpoint: one served resource in one version, with all that its handlers need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kapi.endpoints.render import Renderer
+from kapi.registry.resource import Resource
+from kapi.registry.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What requests may ask for."""
+
+    body_bytes: int = 3 * 1024 * 1024
+    min_watch_seconds: float = 1800.0
+    delete_workers: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    resource: Resource
+    store: Store
+    renderer: Renderer
+    limits: Limits

@@ -1,0 +1,97 @@
+"""The handler of one group-version: from a request's path and method to the function that answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias
+
+from kapi.api.call import Call
+from kapi.api.errors import APIError, MethodNotAllowed, UnknownResource
+from kapi.api.request_info import RequestInfo
+from kapi.endpoints import discovery
+from kapi.endpoints.endpoint import Endpoint
+from kapi.endpoints.failures import failure
+from kapi.endpoints.reading import get, list_
+from kapi.endpoints.watch import watch
+from kapi.endpoints.writing import create, delete, delete_collection, patch, update
+from kapi.wire.messages import Response
+
+Verb: TypeAlias = Callable[[Call, Endpoint], Awaitable[Response]]
+
+_COLLECTION: Mapping[str, str] = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
+_ITEM: Mapping[str, str] = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+
+VERBS: Mapping[str, Verb] = {
+    "get": get,
+    "list": list_,
+    "watch": watch,
+    "create": create,
+    "update": update,
+    "patch": patch,
+    "delete": delete,
+    "deletecollection": delete_collection,
+}
+
+
+class GroupVersionHandler:
+    """Serves the resources of one group-version, and their discovery document."""
+
+    def __init__(self, endpoints: Mapping[str, Endpoint], entry: discovery.GroupVersionEntry) -> None:
+        self._endpoints = endpoints
+        self.entry = entry
+
+    async def __call__(self, call: Call) -> Response:
+        try:
+            return await self._serve(call)
+        except APIError as error:
+            return failure(call, error)
+
+    def _serve(self, call: Call) -> Awaitable[Response]:
+        info = call.info
+        if not info.is_resource_request:
+            return discovery.answer(call, discovery.api_resource_list(self.entry))
+        endpoint = self._endpoints.get(info.resource)
+        if endpoint is None:
+            raise UnknownResource
+        if info.subresource:
+            if len(info.parts) > 3 or info.subresource not in endpoint.resource.subresources:
+                raise UnknownResource
+            return self._subresource(call, endpoint)
+        _check_scope(info, endpoint)
+        verb = _verb(call, endpoint)
+        if verb not in endpoint.resource.names.verbs:
+            raise MethodNotAllowed
+        return VERBS[verb](call, endpoint)
+
+    def _subresource(self, call: Call, endpoint: Endpoint) -> Awaitable[Response]:
+        _check_scope(call.info, endpoint)
+        verb = _ITEM.get(call.request.method)
+        if verb is None or verb not in endpoint.resource.subresources[call.info.subresource].verbs:
+            raise MethodNotAllowed
+        return VERBS[verb](call, endpoint)
+
+
+def _verb(call: Call, endpoint: Endpoint) -> str:
+    info, method = call.info, call.request.method
+    if info.verb == "watch":
+        if method != "GET":
+            raise MethodNotAllowed
+        return "watch"
+    if info.name:
+        verb = _ITEM.get(method)
+    else:
+        verb = _COLLECTION.get(method)
+        # Across all namespaces one can only list and watch.
+        if endpoint.resource.names.namespaced and not info.namespace and verb != "list":
+            verb = None
+    if verb is None:
+        raise MethodNotAllowed
+    return verb
+
+
+def _check_scope(info: RequestInfo, endpoint: Endpoint) -> None:
+    if endpoint.resource.names.namespaced:
+        if info.name and not info.namespace:
+            raise UnknownResource
+    elif info.namespace and info.resource != "namespaces":
+        raise UnknownResource

@@ -1,0 +1,95 @@
+"""Installation: from resources to the handlers and discovery entries that serve them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kapi.api.clock import Clock
+from kapi.api.gvk import GroupResource, GroupVersion
+from kapi.endpoints.discovery import GroupVersionEntry, ResourceEntry, SubresourceEntry
+from kapi.endpoints.endpoint import Endpoint, Limits
+from kapi.endpoints.group_version import GroupVersionHandler
+from kapi.endpoints.render import Renderer
+from kapi.registry.attributes import Admission
+from kapi.registry.resource import Resource
+from kapi.registry.store import Store
+from kapi.storage.cacher.entry import Shape
+from kapi.storage.factory import StorageFactory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installed:
+    handlers: Mapping[GroupVersion, GroupVersionHandler]
+    stores: Mapping[GroupResource, Store]
+
+
+class Installer:
+    """What all resources of a server are installed with."""
+
+    def __init__(self, factory: StorageFactory, admission: Admission, clock: Clock, limits: Limits) -> None:
+        self._factory = factory
+        self._admission = admission
+        self._clock = clock
+        self._limits = limits
+
+    def install(self, resources: Iterable[Resource], priorities: Mapping[GroupVersion, tuple[int, int]]) -> Installed:
+        """`priorities` order the groups and the versions within a group."""
+        endpoints: dict[GroupVersion, dict[str, Endpoint]] = {}
+        for resource in resources:
+            endpoints.setdefault(resource.group_version, {})[resource.names.plural] = self.endpoint(resource)
+        handlers = {
+            gv: GroupVersionHandler(found, _entry(gv, found, priorities[gv])) for gv, found in endpoints.items()
+        }
+        stores = {e.resource.group_resource: e.store for found in endpoints.values() for e in found.values()}
+        return Installed(handlers=handlers, stores=stores)
+
+    def endpoint(self, resource: Resource) -> Endpoint:
+        shape = Shape(kind=resource.kind, api_version=str(resource.group_version), fields_of=resource.fields_of)
+        prefix = resource.prefix or resource.names.plural
+        objects = self._factory.objects(resource.group_resource, prefix, shape, expires=resource.expires)
+        return Endpoint(
+            resource=resource,
+            store=Store(resource, objects, self._admission, self._clock),
+            renderer=Renderer(resource, self._clock),
+            limits=self._limits,
+        )
+
+
+def _entry(
+    group_version: GroupVersion, endpoints: Mapping[str, Endpoint], priorities: tuple[int, int]
+) -> GroupVersionEntry:
+    return GroupVersionEntry(
+        group_version=group_version,
+        resources=tuple(_resource_entry(endpoints[plural].resource) for plural in sorted(endpoints)),
+        priority=priorities[0],
+        version_priority=priorities[1],
+    )
+
+
+def _resource_entry(resource: Resource) -> ResourceEntry:
+    names, facts = resource.names, resource.facts
+    told = {s.name: s for s in facts.subresources} if facts is not None else {}
+    subresources = []
+    for name, sub in sorted(resource.subresources.items()):
+        fact = told.get(name)
+        subresources.append(
+            SubresourceEntry(
+                name=name,
+                kind=fact.kind if fact is not None else resource.kind,
+                group=fact.group if fact is not None else "",
+                version=fact.version if fact is not None else "",
+                verbs=fact.verbs if fact is not None else sub.verbs,
+            )
+        )
+    return ResourceEntry(
+        plural=names.plural,
+        singular=names.singular,
+        kind=names.kind,
+        namespaced=names.namespaced,
+        verbs=names.verbs,
+        short_names=names.short_names,
+        categories=names.categories,
+        subresources=tuple(subresources),
+        stored_as=(resource.group, resource.version, resource.kind),
+    )

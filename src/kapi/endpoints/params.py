@@ -1,0 +1,234 @@
+"""Query parameters: read as upstream's conversion reads them, refused in its words."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from kapi.api import errors
+from kapi.api.call import Call
+from kapi.api.fields import FieldError, forbidden, not_supported, required, too_long
+from kapi.api.gvk import GroupKind
+from kapi.api.objects import Object, Revision
+from kapi.api.selectors import (
+    FieldSelector,
+    InvalidSelector,
+    LabelSelector,
+    parse_field_selector,
+    parse_label_selector,
+)
+from kapi.registry.options import DeleteOptions, WriteOptions
+from kapi.registry.resource import Resource
+
+_LOW, _HIGH = -(1 << 63), (1 << 63) - 1
+
+
+def first(call: Call, name: str) -> str | None:
+    values = call.params.get(name)
+    return values[0] if values else None
+
+
+def boolean(call: Call, name: str) -> bool:
+    """Present and not false: a value that is neither counts as true."""
+    value = first(call, name)
+    return value is not None and value.lower() not in ("false", "0")
+
+
+def integer(call: Call, name: str) -> int | None:
+    """As strconv.ParseInt reads it, and complains."""
+    value = first(call, name)
+    if value is None:
+        return None
+    if not re.fullmatch(r"[+-]?[0-9]+", value):
+        raise errors.BadRequest(f'strconv.ParseInt: parsing "{value}": invalid syntax')
+    number = int(value)
+    if not _LOW <= number <= _HIGH:
+        raise errors.BadRequest(f'strconv.ParseInt: parsing "{value}": value out of range')
+    return number
+
+
+class InvalidResourceVersion(errors.APIError):
+    """A version that is not a number: as upstream, a 500 without a reason."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(
+            f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+        )
+
+
+def revision(text: str | None) -> Revision | None:
+    """A resourceVersion: None when unset or empty."""
+    if not text:
+        return None
+    if not re.fullmatch(r"[0-9]+", text) or int(text) >= 1 << 64:
+        raise InvalidResourceVersion(text)
+    return Revision(int(text))
+
+
+class ListOptions(NamedTuple):
+    labels: LabelSelector
+    fields: FieldSelector
+    resource_version: str
+    match: str
+    limit: int
+    token: str
+    timeout: int | None
+    bookmarks: bool
+    initial_events: bool | None
+
+
+def list_options(call: Call, resource: Resource, *, watch: bool) -> ListOptions:
+    """ListOptions of a list, a watch or a deletecollection, validated."""
+    limit = integer(call, "limit")
+    timeout = integer(call, "timeoutSeconds")
+    try:
+        labels = parse_label_selector(first(call, "labelSelector") or "")
+        fields = parse_field_selector(first(call, "fieldSelector") or "")
+    except InvalidSelector as error:
+        raise errors.BadRequest(str(error)) from None
+    check_known_fields(resource, fields)
+    initial = first(call, "sendInitialEvents")
+    options = ListOptions(
+        labels=labels,
+        fields=fields,
+        resource_version=first(call, "resourceVersion") or "",
+        match=first(call, "resourceVersionMatch") or "",
+        limit=limit or 0,
+        token=first(call, "continue") or "",
+        timeout=timeout,
+        bookmarks=boolean(call, "allowWatchBookmarks"),
+        initial_events=None if initial is None else boolean(call, "sendInitialEvents"),
+    )
+    found = _watch_problems(options) if watch else _list_problems(options)
+    if found:
+        raise errors.Invalid(GroupKind("meta.k8s.io", "ListOptions"), "", found)
+    return options
+
+
+def check_known_fields(resource: Resource, fields: FieldSelector) -> None:
+    known = ("metadata.name", "metadata.namespace", *resource.field_names)
+    for requirement in fields.requirements:
+        if requirement.field not in known:
+            if resource.field_names:
+                raise errors.BadRequest(f"field label not supported: {requirement.field}")
+            raise errors.BadRequest(
+                f'"{requirement.field}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+            )
+
+
+def _watch_problems(options: ListOptions) -> list[FieldError]:
+    found: list[FieldError] = []
+    at = "resourceVersionMatch"
+    if options.initial_events is not None:
+        if options.match != "NotOlderThan":
+            found.append(forbidden(at, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
+    elif options.match:
+        found.append(forbidden(at, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"))
+    if options.match and options.match != "NotOlderThan":
+        found.append(not_supported(at, options.match, ["NotOlderThan"]))
+    if options.match and options.token:
+        found.append(forbidden(at, "resourceVersionMatch is forbidden when continue is provided"))
+    return found
+
+
+def _list_problems(options: ListOptions) -> list[FieldError]:
+    found: list[FieldError] = []
+    at = "resourceVersionMatch"
+    if options.match:
+        if not options.resource_version:
+            found.append(forbidden(at, "resourceVersionMatch is forbidden unless resourceVersion is provided"))
+        if options.token:
+            found.append(forbidden(at, "resourceVersionMatch is forbidden when continue is provided"))
+        if options.match not in ("Exact", "NotOlderThan"):
+            found.append(not_supported(at, options.match, ["Exact", "NotOlderThan", ""]))
+        if options.match == "Exact" and options.resource_version == "0":
+            detail = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
+            found.append(forbidden(at, detail))
+    if options.initial_events is not None:
+        found.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    return found
+
+
+def write_options(call: Call, kind: str, *, apply: bool = False) -> WriteOptions:
+    """CreateOptions, UpdateOptions or PatchOptions."""
+    manager = first(call, "fieldManager") or ""
+    dry_run = call.params.get("dryRun", [])
+    validation = first(call, "fieldValidation") or ""
+    force = boolean(call, "force") if "force" in call.params else None
+    found: list[FieldError] = []
+    if kind == "PatchOptions":
+        found += _apply_problems(manager, force, apply=apply)
+    found += _manager_problems(manager)
+    found += _dry_run_problems(dry_run)
+    if validation not in ("", "Ignore", "Warn", "Strict"):
+        found.append(not_supported("fieldValidation", validation, ["", "Ignore", "Strict", "Warn"]))
+    if found:
+        raise errors.Invalid(GroupKind("meta.k8s.io", kind), "", found)
+    return WriteOptions(
+        dry_run=bool(dry_run),
+        field_manager=manager,
+        field_validation=validation or "Warn",  # type: ignore[arg-type]
+        force=bool(force),
+    )
+
+
+def _apply_problems(manager: str, force: bool | None, *, apply: bool) -> list[FieldError]:
+    if apply:
+        return [] if manager else [required("fieldManager", "is required for apply patch")]
+    return [] if force is None else [forbidden("force", "may not be specified for non-apply patch")]
+
+
+def _manager_problems(manager: str) -> list[FieldError]:
+    found: list[FieldError] = []
+    if len(manager.encode()) > 128:
+        found.append(too_long("fieldManager", 128))
+    for i, c in enumerate(manager):
+        if not c.isprintable():
+            text = f"invalid character U+{ord(c):04X} (at position {i})"
+            found.append(FieldError("FieldValueInvalid", "fieldManager", text, manager))
+    return found
+
+
+def _dry_run_problems(dry_run: list[str]) -> list[FieldError]:
+    if all(value == "All" for value in dry_run):
+        return []
+    return [not_supported("dryRun", dry_run, ["All"])]
+
+
+def delete_options(call: Call, body: Object | None) -> DeleteOptions:
+    """DeleteOptions from the body, or from the query when there is none."""
+    if body is not None:
+        options, dry_run = _from_body(body)
+    else:
+        dry_run = call.params.get("dryRun", [])
+        options = DeleteOptions(
+            grace_period=integer(call, "gracePeriodSeconds"),
+            orphan_dependents=boolean(call, "orphanDependents") if "orphanDependents" in call.params else None,
+            propagation_policy=first(call, "propagationPolicy"),
+        )
+    options.dry_run = bool(dry_run)
+    found: list[FieldError] = []
+    policy = options.propagation_policy
+    if policy is not None and options.orphan_dependents is not None:
+        detail = "orphanDependents and deletionPropagation cannot be both set"
+        found.append(FieldError("FieldValueInvalid", "propagationPolicy", detail, policy))
+    if policy is not None and policy not in ("Foreground", "Background", "Orphan"):
+        # Upstream lists these in this order, not sorted.
+        detail = 'supported values: "Foreground", "Background", "Orphan", "nil"'
+        found.append(FieldError("FieldValueNotSupported", "propagationPolicy", detail, policy))
+    found += _dry_run_problems(dry_run)
+    if found:
+        raise errors.Invalid(GroupKind("meta.k8s.io", "DeleteOptions"), "", found)
+    return options
+
+
+def _from_body(body: Object) -> tuple[DeleteOptions, list[str]]:
+    preconditions = body.get("preconditions") or {}
+    options = DeleteOptions(
+        grace_period=body.get("gracePeriodSeconds"),
+        uid=preconditions.get("uid"),
+        resource_version=preconditions.get("resourceVersion"),
+        orphan_dependents=body.get("orphanDependents"),
+        propagation_policy=body.get("propagationPolicy"),
+    )
+    return options, body.get("dryRun") or []

@@ -1,0 +1,42 @@
+"""What a filter takes and gives: a handler of calls; and how a filter refuses one.
+
+A filter is a function from the next handler (and just what it needs) to a handler. A filter that only looks at the
+request is a plain function which returns the next handler's awaitable: it adds no frame to await through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from kapi.api.call import Call
+from kapi.api.errors import APIError
+from kapi.authn.authenticator import TrustedIdentity
+from kapi.codec.status import status_response
+from kapi.wire.messages import Response
+
+CallHandler: TypeAlias = Callable[[Call], Awaitable[Response]]
+
+# Served to the end of a shutdown: probes must see it, scrapes must not miss it.
+EXEMPT_FROM_SHUTDOWN = ("/readyz", "/livez", "/healthz", "/metrics")
+
+
+async def refuse(call: Call, error: APIError) -> Response:
+    """The answer of a filter that does not pass the call on."""
+    return status_response(error, call.request.headers.get("accept"))
+
+
+def exempt_from_shutdown(call: Call) -> bool:
+    """Probes, scrapes, and what the server asks of itself: hooks and controllers must be able to clean up."""
+    if call.request.connection.identity.__class__ is TrustedIdentity:
+        return True
+    return call.request.path.startswith(EXEMPT_FROM_SHUTDOWN)
+
+
+def add_header(response: Response, name: bytes, value: bytes) -> None:
+    """Set a header unless the handler has set it itself."""
+    headers = response.headers
+    for present, _ in headers:
+        if present == name:
+            return
+    headers.append((name, value))

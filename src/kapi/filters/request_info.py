@@ -1,0 +1,37 @@
+"""Request info: what the request line means, read once for everything below."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from kapi.api.call import Call
+from kapi.api.errors import BadRequest
+from kapi.api.request_info import RequestInfo, parse_query, parse_request_info
+from kapi.filters.handler import CallHandler, refuse
+from kapi.wire.messages import Response
+
+_LONG_RUNNING_VERBS = frozenset(("watch", "proxy"))
+_LONG_RUNNING_SUBRESOURCES = frozenset(("attach", "exec", "log", "portforward", "proxy"))
+
+
+def with_request_info(next: CallHandler) -> CallHandler:
+    def handle(call: Call) -> Awaitable[Response]:
+        request = call.request
+        try:
+            call.params = params = parse_query(request.query)
+            call.info = info = parse_request_info(request.method, request.path, params)
+        except ValueError as error:
+            return refuse(call, BadRequest(f"failed to create RequestInfo: {error}"))
+        call.long_running = is_long_running(info)
+        return next(call)
+
+    return handle
+
+
+def is_long_running(info: RequestInfo) -> bool:
+    """As upstream's BasicLongRunningRequestCheck, with kube-apiserver's verbs and subresources."""
+    if info.verb in _LONG_RUNNING_VERBS:
+        return True
+    if info.is_resource_request:
+        return info.subresource in _LONG_RUNNING_SUBRESOURCES
+    return info.path.startswith("/debug/pprof/")

@@ -1,0 +1,46 @@
+"""Features flags: profiling, fairness, and the old swagger pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kapi.options.flag import Later, Refused, flag
+from kapi.options.kinds import BOOL, STRING
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class FeatureOptions:
+    """The features flags, with their defaults."""
+
+    section: ClassVar[str] = "features"
+
+    contention_profiling: bool = flag(
+        BOOL, "Also profile waiting for locks.", standing=Refused("there is no profiler to serve yet")
+    )
+    debug_socket_path: str = flag(
+        STRING,
+        "A Unix socket that serves the profiler without authentication.",
+        standing=Refused("there is no profiler to serve yet"),
+    )
+    enable_priority_and_fairness: bool = flag(
+        BOOL,
+        "Queue requests by priority level instead of one limit for all.",
+        default=True,
+        standing=Later("--max-requests-inflight and --max-mutating-requests-inflight limit requests", agrees=(False,)),
+    )
+    enable_swagger_ui: bool = flag(
+        BOOL,
+        "Serve the swagger pages under /swagger-ui.",
+        deprecated="removed in Kubernetes 1.17",
+        standing=Refused("the swagger pages are not served yet"),
+    )
+    profiling: bool = flag(
+        BOOL,
+        "Serve the profiler under /debug/pprof/.",
+        default=True,
+        standing=Later("no profiler is served", agrees=(False,)),
+    )
+
+    def validate(self) -> list[str]:
+        return []

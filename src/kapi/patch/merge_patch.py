@@ -1,0 +1,43 @@
+"""JSON merge patch (RFC 7386): members replace or merge, null removes, lists are replaced whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kapi.api.objects import Object
+from kapi.patch.errors import BadPatch
+from kapi.patch.values import copied, json_type
+
+
+def apply(document: Object, patch: Any) -> Object:
+    """The object after the patch; BadPatch (400) when the patch is no object."""
+    if patch is None:
+        raise BadPatch("Invalid JSON Patch")
+    if not isinstance(patch, dict):
+        wanted = "Go value of type map[string]interface {}"
+        raise BadPatch(f"error decoding patch: json: cannot unmarshal {json_type(patch)} into {wanted}")
+    result = copied(document)
+    _merge(result, copied(patch))
+    return result
+
+
+def _merge(target: Object, patch: Object) -> None:
+    for key, value in patch.items():
+        if value is None:
+            target.pop(key, None)
+            continue
+        current = target.get(key)
+        if isinstance(value, dict) and isinstance(current, dict):
+            _merge(current, value)
+        else:
+            # Upstream drops nulls inside lists' objects only where no object was there before.
+            target[key] = _without_nulls(value) if isinstance(value, dict) or not isinstance(current, dict) else value
+
+
+def _without_nulls(value: Any) -> Any:
+    """What remains of a value that merges into nothing."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value]
+    return value

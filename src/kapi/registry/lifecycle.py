@@ -1,0 +1,92 @@
+"""What happens to every object on its way in: system fields, strategy, validation (rest.BeforeCreate, BeforeUpdate)."""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+
+from kapi.api import errors
+from kapi.api.call import Call
+from kapi.api.clock import rfc3339
+from kapi.api.fields import invalid
+from kapi.api.names import path_segment
+from kapi.api.objects import Object
+from kapi.registry.metadata import validate_object_meta, validate_object_meta_update
+from kapi.registry.resource import Resource
+from kapi.registry.strategy import Strategy
+
+_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+_LONGEST_BASE = 63 - 5
+OPTIMISTIC_LOCK = "the object has been modified; please apply your changes to the latest version and try again"
+
+
+def generate_name(base: str) -> str:
+    return base[:_LONGEST_BASE] + "".join(secrets.choice(_ALPHABET) for _ in range(5))
+
+
+def before_create(call: Call, resource: Resource, new: Object, now: float) -> None:
+    strategy, metadata = resource.strategy, new["metadata"]
+    metadata.pop("deletionTimestamp", None)
+    metadata.pop("deletionGracePeriodSeconds", None)
+    metadata.pop("selfLink", None)
+    metadata["uid"] = str(uuid.uuid4())
+    metadata["creationTimestamp"] = rfc3339(now)
+    if not resource.names.namespaced:
+        metadata.pop("namespace", None)
+    if metadata.get("generateName") and not metadata.get("name"):
+        metadata["name"] = generate_name(metadata["generateName"])
+    if strategy.prepare_for_create is not None:
+        strategy.prepare_for_create(call, new)
+    found = validate_object_meta(metadata, namespaced=resource.names.namespaced, validate_name=strategy.validate_name)
+    if strategy.validate is not None:
+        found += strategy.validate(call, new)
+    name = metadata.get("name", "")
+    if not found and name:
+        found = [invalid("metadata.name", name, e) for e in path_segment(name)]
+    if found:
+        raise errors.Invalid(resource.group_kind, name, found)
+    _finish(call, strategy, new, None)
+
+
+def before_update(call: Call, resource: Resource, strategy: Strategy, new: Object, old: Object) -> None:
+    """`new` has been checked against the resourceVersion it names."""
+    metadata, former = new["metadata"], old["metadata"]
+    for field in ("name", "namespace"):
+        if field in former:
+            metadata.setdefault(field, former[field])
+    if not metadata.get("uid"):
+        metadata["uid"] = former.get("uid", "")
+    for field in ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink"):
+        if field in former:
+            metadata[field] = former[field]
+        else:
+            metadata.pop(field, None)
+    if strategy.prepare_for_update is not None:
+        strategy.prepare_for_update(call, new, old)
+    found = validate_object_meta_update(metadata, former)
+    if strategy.validate_update is not None:
+        found += strategy.validate_update(call, new, old)
+    if found:
+        raise errors.Invalid(resource.group_kind, former.get("name", ""), found)
+    _finish(call, strategy, new, old)
+
+
+def _finish(call: Call, strategy: Strategy, new: Object, old: Object | None) -> None:
+    # As upstream: warnings and canonical form only once the object is known to be valid.
+    if strategy.warnings is not None:
+        for text in strategy.warnings(call, new, old):
+            call.warn(text)
+    if strategy.canonicalize is not None:
+        strategy.canonicalize(new)
+
+
+def check_resource_version(resource: Resource, strategy: Strategy, new: Object, old: Object) -> None:
+    """An update that names a version must name the current one."""
+    name = old["metadata"].get("name", "")
+    wanted = new["metadata"].get("resourceVersion") or ""
+    if not wanted or wanted == "0":
+        if not strategy.unconditional_update:
+            error = invalid("metadata.resourceVersion", 0, "must be specified for an update")
+            raise errors.Invalid(resource.group_kind, name, [error])
+    elif wanted != old["metadata"]["resourceVersion"]:
+        raise errors.Conflict(resource.group_resource, name, OPTIMISTIC_LOCK)

@@ -1,0 +1,226 @@
+"""The store of one resource: every verb on stored objects, by the resource's strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from kapi.api import errors
+from kapi.api.call import Call
+from kapi.api.clock import Clock
+from kapi.api.names import path_segment
+from kapi.api.objects import Object, Revision
+from kapi.registry.attributes import Admission, Attributes, Operation
+from kapi.registry.deletion import Deletion
+from kapi.registry.lifecycle import before_create, before_update, check_resource_version, generate_name
+from kapi.registry.options import DeleteOptions, WriteOptions
+from kapi.registry.resource import Resource
+from kapi.registry.strategy import Strategy
+from kapi.registry.translate import storage_errors
+from kapi.storage.cacher.entry import Entry
+from kapi.storage.objects import KEEP, Decision, Listing, ObjectStore, Query, Remove, Write
+
+# As upstream: so many names are tried before a generateName collision is the client's problem.
+_NAME_TRIES = 8
+
+Transform: TypeAlias = Callable[[Object | None], Awaitable[Object]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The object a request is about. `subresource` names the endpoint below it, if any."""
+
+    namespace: str
+    name: str
+    subresource: str = ""
+
+
+class Store:
+    def __init__(self, resource: Resource, objects: ObjectStore, admission: Admission, clock: Clock) -> None:
+        self.resource = resource
+        self.objects = objects
+        self.clock = clock
+        self._admission = admission
+        self._namespaced = resource.names.namespaced
+
+    def key(self, namespace: str, name: str) -> str:
+        """Where an object is stored. A name that could leave its place is refused."""
+        problems = path_segment(name)
+        if problems:
+            raise errors.BadRequest(f'Name parameter invalid: "{name}": {problems[0]}')
+        prefix = self.objects.prefix
+        return f"{prefix}{namespace}/{name}" if self._namespaced else prefix + name
+
+    def scope(self, namespace: str) -> str:
+        """The prefix of a namespace's objects, or of all."""
+        return f"{self.objects.prefix}{namespace}/" if namespace else self.objects.prefix
+
+    # Reading
+
+    async def get(self, namespace: str, name: str, revision: Revision | None = None) -> Entry:
+        key = self.key(namespace, name)
+        with storage_errors(self.resource.group_resource, name, wanted=revision or 0):
+            entry = await self.objects.get(key, revision)
+        if entry is None:
+            raise errors.NotFound(self.resource.group_resource, name)
+        return entry
+
+    async def list(self, query: Query) -> Listing:
+        with storage_errors(self.resource.group_resource, wanted=query.revision or 0):
+            return await self.objects.list(query)
+
+    # Writing
+
+    def attributes(
+        self,
+        call: Call,
+        operation: Operation,
+        target: Target,
+        new: Object | None,
+        old: Object | None,
+        options: WriteOptions | DeleteOptions,
+    ) -> Attributes:
+        return Attributes(
+            call=call,
+            operation=operation,
+            resource=self.resource.gvr,
+            kind=self.resource.gvk,
+            subresource=target.subresource,
+            namespace=target.namespace,
+            name=target.name,
+            object=new,
+            old_object=old,
+            options=options,
+        )
+
+    async def create(self, call: Call, namespace: str, new: Object, options: WriteOptions) -> Entry:
+        for left in reversed(range(_NAME_TRIES)):
+            try:
+                return await self._create(call, namespace, new, options)
+            except errors.AlreadyExists as exists:
+                metadata = new["metadata"]
+                if not metadata.get("generateName"):
+                    raise
+                if not left or not metadata["name"].startswith(metadata["generateName"][:58]):
+                    raise _name_collision(exists) from None
+                metadata["name"] = generate_name(metadata["generateName"])
+        raise AssertionError("unreachable: the last try returns or raises")
+
+    async def _create(self, call: Call, namespace: str, new: Object, options: WriteOptions) -> Entry:
+        attributes = self.attributes(
+            call, "CREATE", Target(namespace=namespace, name=new["metadata"].get("name", "")), new, None, options
+        )
+        await self._admission.mutate(attributes)
+        before_create(call, self.resource, new, self.clock.now())
+        await self._admission.validate(attributes)
+        name = new["metadata"]["name"]
+        key = self.key(namespace, name)
+        new["metadata"].pop("resourceVersion", None)
+        value = self.objects.encode(new)
+        with storage_errors(self.resource.group_resource, name):
+            if options.dry_run:
+                if await self.objects.get(key, None) is not None:
+                    raise errors.AlreadyExists(self.resource.group_resource, name)
+                return self.objects.cacher.make_entry.unstored(key, value)
+            return await self.objects.create(key, value)
+
+    async def update(
+        self,
+        call: Call,
+        target: Target,
+        transform: Transform,
+        options: WriteOptions,
+        *,
+        strategy: Strategy | None = None,
+        create: bool = False,
+    ) -> tuple[Entry, bool]:
+        """Replace the object by what `transform` makes of it; whether it was created. Retried when it was stale."""
+        rules = strategy or self.resource.strategy
+        key = self.key(target.namespace, target.name)
+
+        async def change(current: Entry | None) -> Decision:
+            if current is None:
+                return await self._create_on_update(call, target, transform, options)
+            old = current.object
+            new = await transform(current.object)
+            check_uid(self.resource, key, new, old)
+            check_resource_version(self.resource, rules, new, old)
+            attributes = self.attributes(call, "UPDATE", target, new, old, options)
+            await self._admission.mutate(attributes)
+            before_update(call, self.resource, rules, new, old)
+            await self._admission.validate(attributes)
+            new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
+            if new == old:
+                return KEEP
+            value = self.objects.encode(new)
+            if goes_with_update(self.resource.strategy, new):
+                return Remove(value)
+            return Write(value)
+
+        with storage_errors(self.resource.group_resource, target.name):
+            if options.dry_run:
+                return await self._dry_update(key, change, create=create)
+            return await self.objects.update(key, change, create=create)
+
+    async def _create_on_update(
+        self, call: Call, target: Target, transform: Transform, options: WriteOptions
+    ) -> Decision:
+        new = await transform(None)
+        attributes = self.attributes(call, "CREATE", target, new, None, options)
+        await self._admission.mutate(attributes)
+        before_create(call, self.resource, new, self.clock.now())
+        await self._admission.validate(attributes)
+        return Write(self.objects.encode(new))
+
+    async def _dry_update(
+        self, key: str, change: Callable[[Entry | None], Awaitable[Decision]], *, create: bool
+    ) -> tuple[Entry, bool]:
+        current = await self.objects.get(key, None)
+        if current is None and not create:
+            raise errors.NotFound(self.resource.group_resource, key.rpartition("/")[2])
+        decision = await change(current)
+        if decision == KEEP and current is not None:
+            return current, False
+        value = decision.last if isinstance(decision, Remove) else decision.value  # type: ignore[union-attr]
+        if current is None:
+            return self.objects.cacher.make_entry.unstored(key, value), True
+        return self.objects.cacher.make_entry(key, value, current.revision, current.created), False
+
+    async def delete(self, call: Call, target: Target, options: DeleteOptions) -> tuple[Entry, bool]:
+        """Delete, or begin to; the object as it is now or last was, and whether it is gone."""
+
+        async def admit(old: Object) -> None:
+            await self._admission.validate(self.attributes(call, "DELETE", target, None, old, options))
+
+        key = self.key(target.namespace, target.name)
+        deletion = Deletion(call, self.resource, self.objects, options, self.clock, admit)
+        with storage_errors(self.resource.group_resource, target.name):
+            return await deletion.run(key)
+
+
+def check_uid(resource: Resource, key: str, new: Object, old: Object) -> None:
+    """An update that names a uid must name the stored object's."""
+    wanted, found = new["metadata"].get("uid"), old["metadata"].get("uid")
+    if wanted and wanted != found:
+        why = (
+            f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition "
+            f"failed: UID in precondition: {wanted}, UID in object meta: {found}"
+        )
+        raise errors.Conflict(resource.group_resource, old["metadata"].get("name", ""), why)
+
+
+def goes_with_update(strategy: Strategy, new: Object) -> bool:
+    """Whether an object being deleted has nothing left to wait for."""
+    metadata = new["metadata"]
+    if not metadata.get("deletionTimestamp") or metadata.get("finalizers"):
+        return False
+    return not metadata.get("deletionGracePeriodSeconds") and not (strategy.holds is not None and strategy.holds(new))
+
+
+def _name_collision(exists: errors.AlreadyExists) -> errors.APIError:
+    exists.args = (f"{exists.message}, the server was not able to generate a unique name for the object",)
+    exists.message = exists.args[0]
+    exists.details = {**(exists.details or {}), "retryAfterSeconds": 1}
+    exists.retry_after = 1
+    return exists

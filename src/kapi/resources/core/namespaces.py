@@ -1,0 +1,120 @@
+"""Namespaces: scopes for names. One that is deleted stays, terminating, until its finalizers are gone."""
+
+from __future__ import annotations
+
+from kapi.api.call import Call
+from kapi.api.fields import FieldError
+from kapi.api.names import dns_label
+from kapi.api.objects import Object
+from kapi.patch.apply.fieldset import excluding, including
+from kapi.registry.metadata import validate_finalizers
+from kapi.registry.resource import Resource, Subresource, metadata_fields
+from kapi.registry.strategy import Strategy, copy_field
+from kapi.registry.table import AGE, NAME, Column, field_value
+
+NAME_LABEL = "kubernetes.io/metadata.name"
+_FINALIZER = "kubernetes"
+
+
+def default(new: Object) -> None:
+    """Every namespace is labelled with its own name."""
+    name = new["metadata"].get("name")
+    if name:
+        new["metadata"].setdefault("labels", {})[NAME_LABEL] = name
+
+
+def prepare_for_create(_: Call, new: Object) -> None:
+    new["status"] = {"phase": "Active"}
+    finalizers = new.setdefault("spec", {}).setdefault("finalizers", [])
+    if _FINALIZER not in finalizers:
+        finalizers.append(_FINALIZER)
+    default(new)
+
+
+def prepare_for_update(_: Call, new: Object, old: Object) -> None:
+    for field in ("spec", "status"):
+        if field == "spec":
+            new["spec"] = {**new.get("spec", {}), "finalizers": old.get("spec", {}).get("finalizers", [])}
+            if not new["spec"]["finalizers"]:
+                del new["spec"]["finalizers"]
+        else:
+            copy_field(new, old, field)
+
+
+def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
+    copy_field(new, old, "spec")
+
+
+def prepare_for_finalize(_: Call, new: Object, old: Object) -> None:
+    copy_field(new, old, "status")
+
+
+def validate_spec(_: Call, new: Object, __: Object) -> list[FieldError]:
+    return validate_finalizers(new.get("spec", {}).get("finalizers") or [], "spec.finalizers")
+
+
+def validate_status(_: Call, new: Object, __: Object) -> list[FieldError]:
+    from kapi.api.fields import invalid
+
+    phase = new.get("status", {}).get("phase")
+    if new["metadata"].get("deletionTimestamp"):
+        if phase != "Terminating":
+            detail = "may only be 'Terminating' if `deletionTimestamp` is not empty"
+            return [invalid("status.Phase", phase or "", detail)]
+    elif phase != "Active":
+        return [invalid("status.Phase", phase or "", "may only be 'Active' if `deletionTimestamp` is empty")]
+    return []
+
+
+def holds(decoded: Object) -> bool:
+    """What its controllers have to do first is in spec.finalizers."""
+    return bool(decoded.get("spec", {}).get("finalizers"))
+
+
+def mark_deleting(decoded: Object, now: str) -> None:
+    decoded["metadata"].setdefault("deletionTimestamp", now)
+    decoded.setdefault("status", {})["phase"] = "Terminating"
+
+
+def fields_of(decoded: Object) -> dict[str, str]:
+    phase = decoded.get("status", {}).get("phase", "")
+    return {**metadata_fields(decoded), "status.phase": phase, "name": decoded["metadata"].get("name", "")}
+
+
+RESOURCE = Resource(
+    group="",
+    version="v1",
+    kind="Namespace",
+    strategy=Strategy(
+        default=default,
+        prepare_for_create=prepare_for_create,
+        prepare_for_update=prepare_for_update,
+        validate_name=dns_label,
+        holds=holds,
+        mark_deleting=mark_deleting,
+        reset=excluding("status"),
+    ),
+    subresources={
+        "status": Subresource(
+            strategy=Strategy(
+                prepare_for_update=prepare_for_status_update,
+                validate_update=validate_status,
+                holds=holds,
+                reset=excluding("spec"),
+            )
+        ),
+        "finalize": Subresource(
+            strategy=Strategy(
+                prepare_for_update=prepare_for_finalize,
+                validate_update=validate_spec,
+                holds=holds,
+                reset=including(("f:spec", "f:finalizers")),
+            ),
+            verbs=("update",),
+        ),
+    },
+    columns=(NAME, Column("Status", field_value("status", "phase")), AGE),
+    fields_of=fields_of,
+    field_names=("status.phase", "name"),
+    returns_deleted=True,
+)

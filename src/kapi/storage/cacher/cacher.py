@@ -1,0 +1,254 @@
+"""The cache of one resource: entries by key, the window of recent events, and the watchers of both.
+
+It follows the store by list and watch. Embedded engines call `events` before a write's caller goes on, so there the
+cache is never behind; on etcd `wait_until` catches up with a revision first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_left, insort
+from collections.abc import Sequence
+from typing import Protocol
+
+from kapi.api.clock import Clock
+from kapi.api.objects import Revision
+from kapi.storage import kv
+from kapi.storage.cacher.entry import Entry, EntryMaker, Shape
+from kapi.storage.cacher.window import CacheEvent, Window
+from kapi.telemetry.log import log
+
+PAGE = 10_000
+RETRY_SECONDS = 1.0
+PROGRESS_SECONDS = 0.1
+# How long a read waits for a revision the cache has not seen, as upstream's blockTimeout.
+CATCH_UP_SECONDS = 3.0
+
+
+class NotReady(kv.StorageError):
+    """The cache is being filled; the client may try again in a moment."""
+
+
+class Watcher(Protocol):
+    """Who is told of every event in its scope while it is attached."""
+
+    scope: str
+
+    def deliver(self, event: CacheEvent) -> None: ...
+
+    def invalidated(self) -> None:
+        """The cache started anew: what this watcher saw so far no longer leads to what comes."""
+
+
+class Cacher:
+    """A kv.Sink. Everything but `run`, `started` and `wait_until` is synchronous: reads never wait."""
+
+    def __init__(self, store: kv.KV, prefix: str, shape: Shape, clock: Clock, capacity: int = 0) -> None:
+        self.prefix = prefix
+        self.make_entry = EntryMaker(shape)
+        self._store = store
+        self._clock = clock
+        self._capacity = capacity
+        self._entries: dict[str, Entry] = {}
+        self._keys: list[str] = []
+        self._watchers: dict[str, list[Watcher]] = {}
+        self._waiters: list[tuple[Revision, asyncio.Future[None]]] = []
+        self._watch: kv.Watch | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._lost: asyncio.Future[kv.StorageError] | None = None
+        self._ready = asyncio.Event()
+        self._seen = kv.NO_REVISION
+        self.window = Window(kv.NO_REVISION, capacity)
+
+    # Following the store.
+
+    @property
+    def ready(self) -> bool:
+        return self._ready.is_set()
+
+    async def started(self, timeout: float) -> None:
+        """Fill the cache if nobody asked for it before; raises NotReady when that takes longer than the time given."""
+        if self._ready.is_set():
+            return
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._run())
+        try:
+            async with asyncio.timeout(timeout):
+                await self._ready.wait()
+        except TimeoutError:
+            raise NotReady("storage is (re)initializing") from None
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+        if self._watch is not None:
+            self._watch.close()
+            self._watch = None
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self._fill()
+                error = await self._follow()
+                while isinstance(error, kv.Unavailable):
+                    log.warning("watch_cache_reconnects", prefix=self.prefix, error=str(error))
+                    await asyncio.sleep(RETRY_SECONDS)
+                    error = await self._follow()
+            except kv.StorageError as failed:
+                error = failed
+                await asyncio.sleep(RETRY_SECONDS)
+            log.warning("watch_cache_restarts", prefix=self.prefix, error=str(error))
+            self._invalidate()
+
+    async def _fill(self) -> None:
+        """List everything at one revision. Nothing is shown before it is complete."""
+        entries: dict[str, Entry] = {}
+        start, revision = "", kv.NO_REVISION
+        while True:
+            page = await self._store.range(self.prefix, start=start, limit=PAGE, revision=revision)
+            revision = page.revision
+            for item in page.items:
+                entries[item.key] = self.make_entry(item.key, item.value, item.revision, item.created)
+            if not page.more:
+                break
+            start = page.items[-1].key + "\0"
+            await asyncio.sleep(0)
+        self._entries, self._keys = entries, sorted(entries)
+        self._seen = revision
+        self.window = Window(revision, self._capacity)
+
+    async def _follow(self) -> kv.StorageError:
+        """Watch from where the cache is until the watch ends; the reason why it did."""
+        self._lost = asyncio.get_running_loop().create_future()
+        self._watch = self._store.watch(self.prefix, self._seen, self)
+        self._ready.set()
+        return await self._lost
+
+    def _invalidate(self) -> None:
+        self._ready.clear()
+        for watchers in list(self._watchers.values()):
+            for watcher in list(watchers):
+                watcher.invalidated()
+
+    # kv.Sink
+
+    def events(self, events: Sequence[kv.Event]) -> None:
+        now = self._clock.monotonic()
+        for event in events:
+            change = self._apply(event, now)
+            self._seen = event.revision
+            if change is not None:
+                self.window.append(change)
+                self._dispatch(change)
+        self._wake()
+
+    def progress(self, revision: Revision) -> None:
+        if revision > self._seen:
+            self._seen = revision
+        self._wake()
+
+    def failed(self, error: kv.StorageError) -> None:
+        self._watch = None
+        if self._lost is not None and not self._lost.done():
+            self._lost.set_result(error)
+
+    def _apply(self, event: kv.Event, now: float) -> CacheEvent | None:
+        key = event.key
+        previous = self._entries.get(key)
+        if event.value is not None:
+            entry = self.make_entry(key, event.value, event.revision, event.created)
+            if previous is None:
+                insort(self._keys, key)
+            self._entries[key] = entry
+            return CacheEvent(entry, previous, event.revision, now, deleted=False)
+        if previous is None:
+            return None
+        del self._entries[key]
+        del self._keys[bisect_left(self._keys, key)]
+        return CacheEvent(previous.at(event.revision), previous, event.revision, now, deleted=True)
+
+    def _dispatch(self, event: CacheEvent) -> None:
+        if not self._watchers:
+            return
+        key = event.entry.key
+        namespace = key[: key.rindex("/") + 1]
+        for scope in {self.prefix, namespace, key}:
+            watchers = self._watchers.get(scope)
+            if watchers:
+                for watcher in tuple(watchers):
+                    watcher.deliver(event)
+        event.frames.clear()  # a late watcher makes its own; the window need not hold each object twice
+
+    # Watchers
+
+    def attach(self, watcher: Watcher) -> None:
+        self._watchers.setdefault(watcher.scope, []).append(watcher)
+
+    def detach(self, watcher: Watcher) -> None:
+        watchers = self._watchers.get(watcher.scope)
+        if watchers and watcher in watchers:
+            watchers.remove(watcher)
+            if not watchers:
+                del self._watchers[watcher.scope]
+
+    # Reading
+
+    @property
+    def revision(self) -> Revision:
+        """Everything up to here is in the cache."""
+        if self._store.in_step:
+            return max(self._seen, self._store.current)
+        return self._seen
+
+    @property
+    def changed(self) -> Revision:
+        """The revision of the last change to this resource: the cache shows the state at any revision from here on."""
+        events = self.window.newest
+        return events.revision if events is not None else self.window.floor
+
+    def get(self, key: str) -> Entry | None:
+        return self._entries.get(key)
+
+    def select(self, scope: str, start: str = "") -> list[Entry]:
+        """The entries of a scope (a prefix, or one key), in key order, from `start` on."""
+        if not scope.endswith("/"):
+            entry = self._entries.get(scope)
+            return [entry] if entry is not None else []
+        entries = self._entries
+        first = bisect_left(self._keys, max(scope, start))
+        last = bisect_left(self._keys, kv.prefix_end(scope))
+        if last - first == len(entries):
+            return [entries[k] for k in self._keys]
+        return [entries[k] for k in self._keys[first:last]]
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    async def wait_until(self, revision: Revision) -> None:
+        """Until the cache has seen that revision; FutureRevision when it does not come in time."""
+        if revision <= self.revision:
+            return
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + CATCH_UP_SECONDS
+        reached: asyncio.Future[None] = loop.create_future()
+        self._waiters.append((revision, reached))
+        try:
+            while not reached.done():
+                left = deadline - loop.time()
+                if left <= 0:
+                    raise kv.FutureRevision(self.revision)
+                if self._watch is not None:
+                    self._watch.request_progress()
+                await asyncio.wait((reached,), timeout=min(left, PROGRESS_SECONDS))
+                # An embedded engine tells no progress: a write elsewhere moves the revision without an event here.
+                if revision <= self.revision:
+                    return
+        finally:
+            self._waiters = [w for w in self._waiters if w[1] is not reached]
+
+    def _wake(self) -> None:
+        for revision, waiter in self._waiters:
+            if revision <= self._seen and not waiter.done():
+                waiter.set_result(None)

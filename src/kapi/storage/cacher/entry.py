@@ -1,0 +1,116 @@
+"""One object as the cache holds it: its bytes, ready to be sent, and what selectors ask for.
+
+The law: an object is encoded once per revision. The store's value has no resourceVersion; it is spliced in here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import orjson
+
+from kapi.api.objects import Object, Revision
+
+FieldsOf: TypeAlias = Callable[[Object], Mapping[str, str]]
+_METADATA = b'"metadata":{'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """How one resource's objects are stored: the bytes every value begins with, and its selectable fields."""
+
+    kind: str
+    api_version: str
+    fields_of: FieldsOf
+
+    @property
+    def head(self) -> bytes:
+        """What precedes the body in a complete object: `{"kind":"Pod","apiVersion":"v1",`."""
+        return b'{"kind":"%b","apiVersion":"%b",' % (self.kind.encode(), self.api_version.encode())
+
+
+class Entry:
+    """An object at one revision. `body` is its JSON from `"metadata":{` to the final brace, resourceVersion included.
+
+    A complete object is `head + body`; an item of a typed list is `{` + body.
+    """
+
+    __slots__ = ("_fields", "_labels", "_shape", "body", "created", "key", "renderings", "revision")
+
+    def __init__(self, shape: Shape, key: str, body: bytes, revision: Revision, created: Revision) -> None:
+        self._shape = shape
+        self.key = key
+        self.body = body
+        self.revision = revision
+        self.created = created
+        self._labels: Mapping[str, str] | None = None
+        self._fields: Mapping[str, str] | None = None
+        self.renderings: dict[Any, Any] | None = None  # other versions, table cells: made once, dropped with the entry
+
+    @property
+    def object(self) -> Object:
+        """The object, decoded anew: the caller may change it."""
+        decoded: Object = orjson.loads(self._shape.head + self.body)
+        return decoded
+
+    @property
+    def bytes(self) -> bytes:
+        return self._shape.head + self.body
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        if self._labels is None:
+            self._select()
+        return self._labels  # type: ignore[return-value]
+
+    @property
+    def fields(self) -> Mapping[str, str]:
+        if self._fields is None:
+            self._select()
+        return self._fields  # type: ignore[return-value]
+
+    def _select(self) -> None:
+        decoded = self.object
+        self._labels = decoded["metadata"].get("labels") or {}
+        self._fields = self._shape.fields_of(decoded)
+
+    def at(self, revision: Revision) -> Entry:
+        """The same object with another resourceVersion, as a DELETED event carries it."""
+        old = b'"resourceVersion":"%d"' % self.revision
+        new = b'"resourceVersion":"%d"' % revision
+        moved = Entry(self._shape, self.key, self.body.replace(old, new, 1), revision, self.created)
+        moved._labels, moved._fields = self._labels, self._fields
+        return moved
+
+
+class EntryMaker:
+    """Turns stored values of one resource into entries."""
+
+    __slots__ = ("_at", "_prefix", "shape")
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+        self._prefix = shape.head + _METADATA
+        self._at = len(self._prefix)
+
+    def __call__(self, key: str, value: bytes, revision: Revision, created: Revision) -> Entry:
+        if not value.startswith(self._prefix):
+            value = self.encode(orjson.loads(value))
+        body = b'"metadata":{"resourceVersion":"%d",%b' % (revision, value[self._at :])
+        return Entry(self.shape, key, body, revision, created)
+
+    def unstored(self, key: str, value: bytes) -> Entry:
+        """The entry of a value that a dry run did not store: it has no resourceVersion."""
+        return Entry(self.shape, key, value[len(self.shape.head) :], Revision(0), Revision(0))
+
+    def encode(self, decoded: Object) -> bytes:
+        """An object as it is stored: kind, apiVersion and metadata first, no resourceVersion."""
+        metadata = decoded["metadata"]
+        metadata.pop("resourceVersion", None)
+        ordered = {"kind": self.shape.kind, "apiVersion": self.shape.api_version, "metadata": metadata}
+        for name, value in decoded.items():
+            if name not in ordered:
+                ordered[name] = value
+        return orjson.dumps(ordered)

@@ -1,0 +1,51 @@
+"""The stores of all resources over one engine (or several, where overridden): prefixes, caches and lifetimes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from kapi.api.clock import Clock
+from kapi.api.gvk import GroupResource
+from kapi.storage import kv
+from kapi.storage.cacher.cacher import Cacher
+from kapi.storage.cacher.entry import Shape
+from kapi.storage.objects import ObjectStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StorageConfig:
+    root: str = "/registry"  # --etcd-prefix
+    watch_cache: bool = True
+    watch_cache_sizes: Mapping[GroupResource, int] = field(default_factory=dict)  # 0: not cached
+    event_ttl: int = 3600
+
+
+class StorageFactory:
+    """Makes each resource's ObjectStore once; all caches end with it."""
+
+    def __init__(self, engine: Callable[[GroupResource], kv.KV], config: StorageConfig, clock: Clock) -> None:
+        self._engine = engine
+        self._config = config
+        self._clock = clock
+        self._stores: dict[str, ObjectStore] = {}
+
+    def objects(self, resource: GroupResource, prefix: str, shape: Shape, *, expires: bool = False) -> ObjectStore:
+        """`prefix` is the resource's path below the root, without slashes at its ends."""
+        path = f"{self._config.root.rstrip('/')}/{prefix}/"
+        store = self._stores.get(path)
+        if store is None:
+            size = self._config.watch_cache_sizes.get(resource)
+            cacher = Cacher(self._engine(resource), path, shape, self._clock, capacity=size or 0)
+            store = ObjectStore(
+                self._engine(resource),
+                cacher,
+                ttl=self._config.event_ttl if expires else 0,
+                cached=self._config.watch_cache and size != 0,
+            )
+            self._stores[path] = store
+        return store
+
+    async def close(self) -> None:
+        await asyncio.gather(*(store.cacher.close() for store in self._stores.values()))

@@ -1,0 +1,253 @@
+"""Objects in the store: what the registry reads and writes. One ObjectStore per resource.
+
+Reads come from the cache where their resourceVersion allows, and from the engine where it does not. Writes are
+optimistic: computed from the newest state known here, compared by the engine, computed again when that was stale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+from kapi.api.objects import Object, Revision
+from kapi.storage import kv
+from kapi.storage.cacher.cacher import Cacher, NotReady
+from kapi.storage.cacher.entry import Entry
+from kapi.storage.continuation import INCONSISTENT, Continuation
+
+# A first read may wait this long for the cache to be filled; after that it is told to try again.
+FILL_SECONDS = 5.0
+_DIRECT_PAGE = 500
+
+Selects: TypeAlias = Callable[[Entry], bool]
+Entries: TypeAlias = list[Entry]
+
+
+class Write(NamedTuple):
+    """What a change decides: store this value."""
+
+    value: bytes
+
+
+class Remove(NamedTuple):
+    """What a change decides: the object goes; this is what the caller is shown."""
+
+    last: bytes
+
+
+KEEP: Literal["keep"] = "keep"
+Decision: TypeAlias = Write | Remove | Literal["keep"]
+Change: TypeAlias = Callable[[Entry | None], Awaitable[Decision]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A list, as its parameters say it. `exact` asks for the state at `revision`, else for one not older."""
+
+    scope: str
+    revision: Revision | None = None  # None: the newest state; 0: whatever the cache has
+    exact: bool = False
+    limit: int = 0
+    continuation: Continuation | None = None
+    selects: Selects | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    entries: Entries
+    revision: Revision
+    continuation: Continuation | None = None
+    remaining: int | None = None
+
+
+class ContinuationExpired(kv.StorageError):
+    """The list's revision has been compacted; `token` continues at the newest state instead."""
+
+    def __init__(self, token: str) -> None:
+        super().__init__("the continue token is too old")
+        self.token = token
+
+
+class ObjectStore:
+    """The objects under one prefix. `ttl` is the seconds that an object lives; 0 means for good."""
+
+    def __init__(self, store: kv.KV, cacher: Cacher, *, ttl: int = 0, cached: bool = True) -> None:
+        self._kv = store
+        self.cacher = cacher
+        self._ttl = ttl
+        self._cached = cached
+
+    @property
+    def prefix(self) -> str:
+        return self.cacher.prefix
+
+    def encode(self, decoded: Object) -> bytes:
+        return self.cacher.make_entry.encode(decoded)
+
+    def entry(self, key: str, value: bytes, revision: Revision, created: Revision) -> Entry:
+        """The entry of a value just written: the cache's own, when it has that revision already."""
+        entry = self.cacher.get(key)
+        if entry is not None and entry.revision == revision:
+            return entry
+        return self.cacher.make_entry(key, value, revision, created)
+
+    # Writing
+
+    async def create(self, key: str, value: bytes) -> Entry:
+        lease = await self._kv.grant(self._ttl) if self._ttl else 0
+        revision = await self._kv.create(key, value, lease=lease)
+        return self.entry(key, value, revision, revision)
+
+    async def update(self, key: str, change: Change, *, create: bool = False) -> tuple[Entry, bool]:
+        """Guaranteed update: `change` sees the current entry (None if absent and `create`) and decides.
+
+        Returns what is stored now and whether it was created. A decision made on a stale entry is made again.
+        """
+        current, fresh = await self._newest_known(key)
+        while True:
+            if current is None and not create:
+                if fresh:
+                    raise kv.NotFound(key)
+                current, fresh = await self._read(key), True
+                continue
+            try:
+                decision = await change(current)
+            except Exception:
+                if fresh:
+                    raise
+                newest = await self._read(key)
+                if (newest and newest.revision) == (current and current.revision):
+                    raise
+                current, fresh = newest, True
+                continue
+            try:
+                return await self._carry_out(key, current, decision, fresh=fresh)
+            except (kv.Conflict, kv.KeyExists, kv.NotFound):
+                current, fresh = await self._read(key), True
+
+    async def _carry_out(
+        self, key: str, current: Entry | None, decision: Decision, *, fresh: bool
+    ) -> tuple[Entry, bool]:
+        if current is None:
+            assert isinstance(decision, Write)
+            return await self.create(key, decision.value), True
+        if decision == KEEP:
+            if not fresh and await self._kv.revision() != current.revision:
+                newest = await self._read(key)
+                if newest is None or newest.revision != current.revision:
+                    raise kv.NotFound(key)
+            return current, False
+        if isinstance(decision, Remove):
+            await self._kv.delete(key, current.revision)
+            return self.cacher.make_entry(key, decision.last, current.revision, current.created), False
+        assert isinstance(decision, Write)
+        lease = await self._kv.grant(self._ttl) if self._ttl else 0
+        revision = await self._kv.update(key, decision.value, current.revision, lease=lease)
+        return self.entry(key, decision.value, revision, current.created), False
+
+    async def delete(self, key: str, check: Callable[[Entry], None]) -> Entry:
+        """Remove the key if `check` does not object to its newest state; the last state, at the delete's revision."""
+        current, fresh = await self._newest_known(key)
+        while True:
+            if current is None:
+                if fresh:
+                    raise kv.NotFound(key)
+                current, fresh = await self._read(key), True
+                continue
+            if fresh:
+                check(current)
+            try:
+                revision, _ = await self._kv.delete(key, current.revision)
+                return current.at(revision)
+            except (kv.Conflict, kv.NotFound):
+                current, fresh = await self._read(key), True
+
+    async def _newest_known(self, key: str) -> tuple[Entry | None, bool]:
+        """The entry from the cache, and whether it is sure to be the newest."""
+        if not self._cached:
+            return await self._read(key), True
+        await self.cacher.started(FILL_SECONDS)
+        return self.cacher.get(key), self._kv.in_step
+
+    async def _read(self, key: str) -> Entry | None:
+        found, _ = await self._kv.get(key)
+        return self.cacher.make_entry(key, found.value, found.revision, found.created) if found else None
+
+    # Reading
+
+    async def get(self, key: str, revision: Revision | None) -> Entry | None:
+        """The object; at a state not older than `revision`, or the newest when that is None."""
+        if self._cached and (revision is not None or self._kv.in_step):
+            cacher = self.cacher
+            if not cacher.ready:
+                await cacher.started(FILL_SECONDS)
+            if revision:
+                await cacher.wait_until(revision)
+            return cacher.get(key)
+        if revision and revision > await self._kv.revision():
+            raise kv.FutureRevision(await self._kv.revision())
+        return await self._read(key)
+
+    async def list(self, query: Query) -> Listing:
+        if query.continuation is not None:
+            return await self._list_on(query, query.continuation)
+        if query.revision and query.exact:
+            return await self._list_at(query, query.revision, "")
+        if not self._cached:
+            return await self._list_at(query, kv.NO_REVISION, "")
+        try:
+            await self.cacher.started(FILL_SECONDS)
+        except NotReady:
+            return await self._list_at(query, kv.NO_REVISION, "")
+        if query.revision is None:
+            await self.catch_up()
+        elif query.revision:
+            await self.cacher.wait_until(query.revision)
+        return self._page(query, self.cacher.select(query.scope), self.cacher.revision)
+
+    async def catch_up(self) -> None:
+        """Bring the cache to the newest state."""
+        if not self._kv.in_step:
+            await self.cacher.wait_until(await self._kv.revision())
+
+    async def _list_on(self, query: Query, continuation: Continuation) -> Listing:
+        start = query.scope + continuation.start
+        if continuation.revision == INCONSISTENT:
+            return await self._list_at(query, kv.NO_REVISION, start)
+        try:
+            return await self._list_at(query, continuation.revision, start)
+        except kv.Compacted:
+            raise ContinuationExpired(Continuation(continuation.start, INCONSISTENT).encode()) from None
+
+    async def _list_at(self, query: Query, revision: Revision, start: str) -> Listing:
+        """The state at one revision: from the cache when nothing has changed since, else from the engine."""
+        cacher = self.cacher
+        if self._cached and cacher.ready and revision and cacher.changed <= revision <= cacher.revision:
+            return self._page(query, cacher.select(query.scope, start), revision)
+        limit = query.limit
+        found: Entries = []
+        while True:
+            page = await self._kv.range(query.scope, start=start, limit=limit or _DIRECT_PAGE, revision=revision)
+            revision = page.revision
+            entries = [cacher.make_entry(i.key, i.value, i.revision, i.created) for i in page.items]
+            found += entries if query.selects is None else filter(query.selects, entries)
+            if not page.more or (limit and len(found) >= limit):
+                break
+            start = page.items[-1].key + "\0"
+        return self._cut(query, found, revision, beyond=page.count - len(page.items))
+
+    def _page(self, query: Query, entries: Entries, revision: Revision) -> Listing:
+        selected = entries if query.selects is None else [e for e in entries if query.selects(e)]
+        return self._cut(query, selected, revision)
+
+    @staticmethod
+    def _cut(query: Query, selected: Entries, revision: Revision, beyond: int = 0) -> Listing:
+        """A page of the limit's length; `beyond` keys follow that were not looked at."""
+        limit = query.limit
+        left = len(selected) - limit + beyond
+        if not limit or left <= 0:
+            return Listing(selected, revision)
+        page = selected[:limit]
+        continuation = Continuation("/" + page[-1].key[len(query.scope) :] + "\0", revision)
+        return Listing(page, revision, continuation, left if query.selects is None else None)

@@ -1,0 +1,107 @@
+"""HPACK: decoding by jh2, encoding by hand and without state.
+
+Responses are encoded as literals that are never indexed, with names from the static table: no table to keep, no
+limits to negotiate, and a block is a join of cached prefixes and values.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from jh2._hazmat import Decoder as _Decoder
+from jh2._hazmat import OversizedHeaderListError
+
+from kapi.wire.framing import HOP_BY_HOP, RESERVED, one_line
+from kapi.wire.h2.frames import COMPRESSION_ERROR, ConnectionFault
+from kapi.wire.messages import RawHeaders
+
+_STATIC_STATUS = {200: b"\x88", 204: b"\x89", 206: b"\x8a", 304: b"\x8b", 400: b"\x8c", 404: b"\x8d", 500: b"\x8e"}
+_STATIC_NAMES = (
+    b":authority :method :method :path :path :scheme :scheme :status :status :status :status :status :status :status "
+    b"accept-charset accept-encoding accept-language accept-ranges accept access-control-allow-origin age allow "
+    b"authorization cache-control content-disposition content-encoding content-language content-length "
+    b"content-location content-range content-type cookie date etag expect expires from host if-match "
+    b"if-modified-since if-none-match if-range if-unmodified-since last-modified link location max-forwards "
+    b"proxy-authenticate proxy-authorization range referer refresh retry-after server set-cookie "
+    b"strict-transport-security transfer-encoding user-agent vary via www-authenticate"
+).split()
+_STATIC_INDEX = {name: index for index, name in enumerate(_STATIC_NAMES, 1)}
+
+
+class HeaderListTooLong(Exception):
+    """The list exceeds what is decoded; the table is out of step from here on, so the connection has to end."""
+
+
+class Decoder:
+    """One per connection; blocks must be given in the order they arrive, all of them."""
+
+    __slots__ = ("_decode",)
+
+    def __init__(self, limit: int) -> None:
+        self._decode = _Decoder(limit).decode
+
+    def decode(self, block: bytes) -> list[tuple[bytes, bytes, bool]]:
+        try:
+            fields: list[tuple[bytes, bytes, bool]] = self._decode(block, True)
+        except OversizedHeaderListError:
+            raise HeaderListTooLong from None
+        except Exception:
+            raise ConnectionFault(COMPRESSION_ERROR) from None
+        except BaseException as error:
+            # A panic of the decoder on malformed input arrives as a BaseException of its own.
+            if type(error).__name__ != "PanicException":
+                raise
+            raise ConnectionFault(COMPRESSION_ERROR) from None
+        return fields
+
+
+def _length(size: int) -> bytes:
+    """A string length: an integer with a 7-bit prefix, no Huffman coding."""
+    if size < 127:
+        return bytes((size,))
+    size -= 127
+    out = bytearray(b"\x7f")
+    while size >= 128:
+        out.append(size & 127 | 128)
+        size >>= 7
+    out.append(size)
+    return bytes(out)
+
+
+_LENGTHS = [_length(size) for size in range(1024)]
+_DATE = bytes((0x0F, _STATIC_INDEX[b"date"] - 15))
+_CONTENT_LENGTH = bytes((0x0F, _STATIC_INDEX[b"content-length"] - 15))
+
+
+@lru_cache(maxsize=1024)
+def _begin_field(name: bytes) -> bytes:
+    index = _STATIC_INDEX.get(name)
+    if index is None:
+        return b"\x00" + _length(len(name)) + name
+    return bytes((index,)) if index < 15 else bytes((15, index - 15))
+
+
+def encode_head(status: int, headers: RawHeaders, date: bytes, length: int = -1) -> bytes:
+    """The header block of an answer. `length` is the body's, when it is known here rather than by the handler."""
+    out = [_STATIC_STATUS.get(status) or b"\x08\x03%d" % status]
+    dated = False
+    for name, value in headers:
+        if name in RESERVED:
+            if name in HOP_BY_HOP or (name == b"content-length" and length >= 0):
+                continue
+            dated = dated or name == b"date"
+        if b"\n" in value or b"\r" in value:
+            value = one_line(value)
+        size = len(value)
+        out.append(_begin_field(name))
+        out.append(_LENGTHS[size] if size < 1024 else _length(size))
+        out.append(value)
+    if not dated:
+        out += (_DATE, _LENGTHS[len(date)], date)
+    if length >= 0:
+        digits = b"%d" % length
+        out += (_CONTENT_LENGTH, _LENGTHS[len(digits)], digits)
+    return b"".join(out)
+
+
+CONTINUE = b"\x08\x03100"
