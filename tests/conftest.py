@@ -26,6 +26,8 @@ from cryptography.x509.oid import NameOID
 from kapi.api.objects import Revision
 from kapi.storage.kv import Event, StorageError
 
+pytest_plugins = ["tests.server_process"]
+
 START_SECONDS = 30
 
 

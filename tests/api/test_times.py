@@ -57,7 +57,9 @@ def test_micro_times_need_exactly_six_digits() -> None:
 @given(st.datetimes(datetime(2, 1, 1), datetime(9998, 1, 1)), st.integers(-12 * 60, 12 * 60))
 def test_any_zone_means_the_same_instant(wall: datetime, minutes: int) -> None:
     local = wall.replace(tzinfo=timezone(timedelta(minutes=minutes)))
-    assert canonical_time(local.isoformat()) == local.astimezone(UTC).replace(microsecond=0, tzinfo=None).isoformat() + "Z"
+    assert (
+        canonical_time(local.isoformat()) == local.astimezone(UTC).replace(microsecond=0, tzinfo=None).isoformat() + "Z"
+    )
 
 
 @given(st.text(max_size=40))

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from kapi.storage.kv import Conflict, KeyExists, KeyValue, NotFound
+from kapi.storage.kv import Conflict, KeyExists, KeyValue, NotFound, TooLarge
 
 
 def test_a_created_key_is_there_at_the_revision_that_was_returned(run):
@@ -204,6 +204,23 @@ def test_values_of_a_megabyte_and_a_half_are_taken_and_come_back_unchanged(run):
         assert (await kv.range("/registry/a/")).items[0].value == value
         _, was = await kv.delete("/registry/a/large", revision)
         assert was.value == value
+
+    run(scenario)
+
+
+def test_a_value_that_is_too_large_is_refused_and_harms_no_other_write(run):
+    async def scenario(kv):
+        results = await asyncio.gather(
+            kv.create("/registry/a/x", b"1"),
+            kv.create("/registry/a/y", bytes(32 << 20)),
+            kv.create("/registry/a/z", b"1"),
+            return_exceptions=True,
+        )
+        assert [isinstance(r, int) for r in results] == [True, False, True]
+        assert isinstance(results[1], TooLarge)
+        with pytest.raises(TooLarge):
+            await kv.update("/registry/a/x", bytes(32 << 20), results[0])
+        assert [item.key for item in (await kv.range("/registry/a/")).items] == ["/registry/a/x", "/registry/a/z"]
 
     run(scenario)
 

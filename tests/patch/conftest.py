@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kapi.schema.loader import type_of
-from kapi.schema.types import Field, Type
+from kapi.schema.types import Field, Topology, Type
 
 MakeType = Callable[[Any], Type]
 
@@ -34,7 +34,11 @@ def deployment() -> Type:
 
 
 def made(description: Any) -> Type:
-    """A type from a short form: "string", {"field": ...}, ["set", x], ["map", x, key...], ["atomic", x], {"*": values}."""
+    """A type from a short form: "string", {"field": x}, {"*": x}, ["set", x], ["map", x, key...], ["atomic", x].
+
+    An object with {"#": "atomic"} is atomic, with {"#": "open"} it preserves unknown fields; a field (x, value) has a
+    default.
+    """
     if isinstance(description, str):
         return Type(description)  # type: ignore[arg-type]
     if isinstance(description, list):
@@ -42,9 +46,10 @@ def made(description: Any) -> Type:
         return Type("list", element=lambda: made(element), topology=topology, map_keys=tuple(keys))
     if "*" in description:
         return Type("map", element=lambda: made(description["*"]))
-    atomic = description.get("#") == "atomic"
+    mark = description.get("#")
     fields = {name: _field(name, inner) for name, inner in description.items() if name != "#"}
-    return Type("object", fields=fields, topology="atomic" if atomic else "granular")
+    topology: Topology = "atomic" if mark == "atomic" else "granular"
+    return Type("object", fields=fields, topology=topology, preserve_unknown=mark == "open")
 
 
 def _field(name: str, inner: Any) -> Field:

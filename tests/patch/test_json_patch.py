@@ -118,6 +118,12 @@ def test_a_patch_is_limited_to_ten_thousand_operations() -> None:
     assert refused.value.message == "The allowed maximum operations in a JSON patch is 10000, got 10001"
 
 
+def test_copies_of_copies_are_limited_in_size() -> None:
+    doubling = [{"op": "copy", "from": "/a", "path": "/a/-"}] * 64
+    with pytest.raises(PatchDoesNotApply, match="exceeding the limit 3145728"):
+        json_patch.apply({"a": ["x" * 1000]}, doubling)
+
+
 @pytest.mark.parametrize("patch", [{}, "text", 5, [1], ["x"]])
 def test_a_patch_that_is_no_list_of_operations_is_malformed(patch: Any) -> None:
     with pytest.raises(BadPatch) as refused:

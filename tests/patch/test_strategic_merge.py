@@ -126,7 +126,11 @@ def test_a_replaced_field_takes_the_whole_patch() -> None:
     ("patch", "code", "message"),
     [
         ({"containers": [{"image": "j"}]}, 500, "map: map[image:j] does not contain declared merge key: name"),
-        ({"containers": [{"$patch": "delete"}]}, 500, "map: map[$patch:delete] does not contain declared merge key: name"),
+        (
+            {"containers": [{"$patch": "delete"}]},
+            500,
+            "map: map[$patch:delete] does not contain declared merge key: name",
+        ),
         (
             {"containers": [{"name": "a", "$patch": "odd"}]},
             500,

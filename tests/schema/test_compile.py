@@ -49,7 +49,9 @@ def test_unknown_fields_are_dropped_and_reported_by_path_in_order() -> None:
 
 
 def test_unknown_fields_in_maps_are_named_by_key() -> None:
-    crd = {"spec": {"versions": [{"schema": {"openAPIV3Schema": {"properties": {"a.b": {"type": "object", "foo": 1}}}}}]}}
+    crd = {
+        "spec": {"versions": [{"schema": {"openAPIV3Schema": {"properties": {"a.b": {"type": "object", "foo": 1}}}}}]}
+    }
     type_ = type_of("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
     assert decode(type_, crd) == ["spec.versions[0].schema.openAPIV3Schema.properties.a.b.foo"]
 
@@ -67,12 +69,28 @@ def test_no_more_unknown_fields_are_kept_than_upstream_keeps() -> None:
         ("ConfigMap", {"data": "x"}, "string into Go struct field ConfigMap.data of type map[string]string"),
         ("ConfigMap", {"immutable": "x"}, "string into Go struct field ConfigMap.immutable of type bool"),
         ("ConfigMap", {"metadata": []}, "array into Go struct field ConfigMap.metadata of type v1.ObjectMeta"),
-        ("ConfigMap", {"metadata": {"uid": 1}}, "number into Go struct field ObjectMeta.metadata.uid of type types.UID"),
-        ("Pod", {"spec": {"containers": {}}}, "object into Go struct field PodSpec.spec.containers of type []v1.Container"),
-        ("Pod", {"spec": {"containers": ["x"]}}, "string into Go struct field PodSpec.spec.containers of type v1.Container"),
+        (
+            "ConfigMap",
+            {"metadata": {"uid": 1}},
+            "number into Go struct field ObjectMeta.metadata.uid of type types.UID",
+        ),
+        (
+            "Pod",
+            {"spec": {"containers": {}}},
+            "object into Go struct field PodSpec.spec.containers of type []v1.Container",
+        ),
+        (
+            "Pod",
+            {"spec": {"containers": ["x"]}},
+            "string into Go struct field PodSpec.spec.containers of type v1.Container",
+        ),
         ("Pod", {"spec": {"priority": True}}, "bool into Go struct field PodSpec.spec.priority of type int32"),
         ("Pod", {"spec": {"priority": 1.5}}, "number 1.5 into Go struct field PodSpec.spec.priority of type int32"),
-        ("Pod", {"spec": {"priority": 1 << 31}}, "number 2147483648 into Go struct field PodSpec.spec.priority of type int32"),
+        (
+            "Pod",
+            {"spec": {"priority": 1 << 31}},
+            "number 2147483648 into Go struct field PodSpec.spec.priority of type int32",
+        ),
         (
             "Pod",
             {"spec": {"restartPolicy": 5}},
@@ -115,7 +133,9 @@ def test_quantities_and_times_are_written_canonically() -> None:
     pod = {"spec": {"containers": [{"resources": {"limits": {"cpu": "1000m", "memory": 0.5}}}]}}
     settled("Pod", pod)
     assert pod["spec"]["containers"][0]["resources"]["limits"] == {"cpu": "1", "memory": "500m"}
-    event = settled("Event", {"firstTimestamp": "2024-05-01T10:00:00+02:00", "eventTime": "2024-05-01T10:00:00.000001Z"})
+    event = settled(
+        "Event", {"firstTimestamp": "2024-05-01T10:00:00+02:00", "eventTime": "2024-05-01T10:00:00.000001Z"}
+    )
     assert (event["firstTimestamp"], event["eventTime"]) == ("2024-05-01T08:00:00Z", "2024-05-01T10:00:00.000001Z")
     assert event["lastTimestamp"] is None
 
@@ -136,7 +156,11 @@ def test_an_integer_or_a_string_takes_either_and_nothing_else() -> None:
 
 
 def test_null_is_as_good_as_absent() -> None:
-    pod = {"metadata": None, "spec": {"containers": [None], "nodeName": None, "volumes": None, "priority": None}, "status": None}
+    pod = {
+        "metadata": None,
+        "spec": {"containers": [None], "nodeName": None, "volumes": None, "priority": None},
+        "status": None,
+    }
     assert settled("Pod", pod) == {
         "metadata": {},
         "spec": {"containers": [{"name": "", "resources": {}}]},
@@ -201,7 +225,9 @@ def test_the_zero_value_of_every_kind_is_settled() -> None:
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-(1 << 40), 1 << 40) | st.floats(allow_nan=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["name", "a", "value", "key"]), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["name", "a", "value", "key"]), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 pod_like = st.fixed_dictionaries(
@@ -209,7 +235,9 @@ pod_like = st.fixed_dictionaries(
     optional={
         "metadata": st.dictionaries(st.sampled_from(["name", "labels", "finalizers", "zzz"]), json_values, max_size=3),
         "spec": st.dictionaries(
-            st.sampled_from(["containers", "volumes", "nodeName", "priority", "overhead", "nodeSelector"]), json_values, max_size=4
+            st.sampled_from(["containers", "volumes", "nodeName", "priority", "overhead", "nodeSelector"]),
+            json_values,
+            max_size=4,
         ),
         "status": json_values,
     },

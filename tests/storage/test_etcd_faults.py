@@ -82,8 +82,9 @@ class Traffic:
 async def verify(kv, traffic, sinks):
     """Every watcher's history holds every acknowledged write, nothing twice, and replays to what is stored."""
     page = await kv.range("/traffic/")
+    marker = await kv.create("/traffic/end", b"")
     for sink in sinks:
-        await sink.until(lambda s: s.error or (s.seen and s.seen[-1].revision >= max(traffic.acknowledged)))
+        await sink.until(lambda s: s.error or (s.seen and s.seen[-1].revision >= marker))
         assert sink.error is None
         history = {event.revision: (event.key, event.value) for event in sink.seen if event.revision <= page.revision}
         revisions = [event.revision for event in sink.seen]
@@ -113,6 +114,9 @@ def test_a_restart_of_etcd_loses_and_repeats_nothing(new_etcd, new_recorder):
             async with traffic.running(writers=8):
                 for _ in range(3):
                     await traffic.until(len(traffic.acknowledged) + 100)
+                    newest = max(traffic.acknowledged)
+                    for sink in sinks:
+                        await sink.until(lambda s, wanted=newest: s.seen and s.seen[-1].revision >= wanted)
                     etcd.kill()
                     await asyncio.to_thread(etcd.start)
                 await traffic.until(len(traffic.acknowledged) + 100)

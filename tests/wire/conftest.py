@@ -178,9 +178,7 @@ class RawH2:
         return self.encoder.encode([(name.encode(), value.encode(), False) for name, value in fields])
 
     def request_block(self, method: str = "GET", path: str = "/", *extra: tuple[str, str]) -> bytes:
-        return self.block(
-            (":method", method), (":scheme", "https"), (":path", path), (":authority", "test"), *extra
-        )
+        return self.block((":method", method), (":scheme", "https"), (":path", path), (":authority", "test"), *extra)
 
     def request(
         self, sid: int, method: str = "GET", path: str = "/", *extra: tuple[str, str], end: bool = True

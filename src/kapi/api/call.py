@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from kapi.api.request_info import RequestInfo
+from kapi.api.settings import DEFAULT
 from kapi.api.user import User
 
 
@@ -67,6 +68,7 @@ class Call:
         "params",
         "received",
         "request",
+        "settings",
         "user",
         "warnings",
     )
@@ -85,6 +87,7 @@ class Call:
         self.received = received
         self.audit_id = ""
         self.deadline = None
+        self.settings = DEFAULT
         self.long_running = False
         self.warnings: list[str] = []
         self.annotations: dict[str, str] = {}

@@ -7,6 +7,7 @@ import os
 from kapi.admission.chain import Chain
 from kapi.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from kapi.aggregator.server import AggregatorServer
+from kapi.api.settings import Settings
 from kapi.apiextensions.server import APIExtensionsServer
 from kapi.app.storage import Engines
 from kapi.endpoints.discovery import Catalogue
@@ -43,7 +44,9 @@ class ServerChain:
             min_watch_seconds=config.min_request_timeout,
             delete_workers=options.etcd.delete_collection_workers,
         )
-        installer = Installer(self.factory, Chain([NamespaceLifecycle(self._namespace)]), config.clock, limits)
+        settings = Settings(allow_privileged=config.capabilities.allow_privileged, features=config.features)
+        admission = Chain([NamespaceLifecycle(self._namespace)])
+        installer = Installer(self.factory, admission, config.clock, limits, settings)
         self.server = self._create(config, installer)
 
     def _create(self, config: GenericConfig, installer: Installer) -> GenericServer:

@@ -105,7 +105,7 @@ class Parsed:
         problems: list[str] | None = None
         value = self.value if self.value is not None else {}
         if not self._is_yaml and json.has_duplicates(self._data, value):
-            exact = json.loads_exactly(self._data, pairs=True)
+            exact = json.loads_exactly(self._data, pairs=True, is_valid=True)
             problems = strict_problems(type_, exact)
             value = merged(type_, exact) if problems else value
         if type_ is not None:
@@ -115,7 +115,7 @@ class Parsed:
                 if not mismatch.is_number or self._is_yaml:
                     raise
                 # The message quotes the number as it was written, which only the exact parser knows.
-                decode(type_, json.loads_exactly(self._data, keep_text=True))
+                decode(type_, json.loads_exactly(self._data, keep_text=True, is_valid=True))
                 raise
             if problems is None:
                 problems = [unknown(path) for path in paths]

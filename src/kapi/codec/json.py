@@ -63,13 +63,12 @@ def parse(data: bytes) -> tuple[Any, bool]:
     return value, False
 
 
-def loads_exactly(data: bytes, *, pairs: bool = False, keep_text: bool = False) -> Any:
-    """The value of a JSON text as Go takes it.
+def loads_exactly(data: bytes, *, pairs: bool = False, keep_text: bool = False, is_valid: bool = False) -> Any:
+    """The value of a JSON text as Go takes it; a text that `parse` has read is known to be valid.
 
     Numbers beyond all bounds become Numbers; with keep_text all but integers do.
     """
-    message = syntax_error(data)
-    if message is not None:
+    if not is_valid and (message := syntax_error(data)) is not None:
         raise JSONError(message)
     text = data.decode("utf-8", "surrogateescape")
     text = _INVALID_BYTE.sub("\ufffd", text)
@@ -78,7 +77,7 @@ def loads_exactly(data: bytes, *, pairs: bool = False, keep_text: bool = False) 
     return json.loads(
         text,
         parse_float=Number if keep_text else _float,
-        parse_int=_integer,
+        parse_int=_integer_or_text if keep_text else _integer,
         object_pairs_hook=Pairs if pairs else None,
     )
 
@@ -147,8 +146,13 @@ def _float(text: str) -> float:
 def _integer(text: str) -> int | float:
     if len(text) <= _INT64_DIGITS:
         return int(text)
-    number = int(text) if len(text) <= 2 * _INT64_DIGITS else math.inf
-    return int(number) if -(1 << 63) <= number < 1 << 64 else Number(text)
+    number = int(text) if len(text) <= 2 * _INT64_DIGITS else 1 << 64
+    return number if -(1 << 63) <= number < 1 << 64 else _float(text)
+
+
+def _integer_or_text(text: str) -> int | float:
+    number = _integer(text)
+    return number if number.__class__ is int else Number(text)
 
 
 def _repair_surrogate(match: re.Match[str]) -> str:

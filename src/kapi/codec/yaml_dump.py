@@ -68,7 +68,7 @@ def _scalar(value: Any, indent: int) -> str:
 
 
 def _key(key: str) -> str:
-    return json.dumps(key, ensure_ascii=False) if "\n" in key else _text(key, 0)
+    return _double_quoted(key) if "\n" in key else _text(key, 0)
 
 
 def _text(text: str, indent: int) -> str:

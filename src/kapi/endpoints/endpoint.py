@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kapi.api.objects import Object
 from kapi.endpoints.render import Renderer
 from kapi.registry.resource import Resource
 from kapi.registry.store import Store
@@ -20,7 +21,17 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
+    """`store` keeps objects in the stored version; `resource` is the version that is served here."""
+
     resource: Resource
     store: Store
     renderer: Renderer
     limits: Limits
+
+    def to_stored(self, new: Object) -> Object:
+        conversion = self.resource.conversion
+        return new if conversion is None else conversion.to_stored(new)
+
+    def from_stored(self, stored: Object) -> Object:
+        conversion = self.resource.conversion
+        return stored if conversion is None else conversion.from_stored(stored)

@@ -8,12 +8,16 @@ from typing import TypeAlias
 from kapi.api.call import Call
 from kapi.api.errors import APIError, MethodNotAllowed, UnknownResource
 from kapi.api.request_info import RequestInfo
+from kapi.api.settings import Settings
 from kapi.endpoints import discovery
 from kapi.endpoints.endpoint import Endpoint
 from kapi.endpoints.failures import failure
 from kapi.endpoints.reading import get, list_
+from kapi.endpoints.subresources import act, view_get, view_patch, view_update
+from kapi.endpoints.virtual import virtual
 from kapi.endpoints.watch import watch
 from kapi.endpoints.writing import create, delete, delete_collection, patch, update
+from kapi.registry.resource import View
 from kapi.wire.messages import Response
 
 Verb: TypeAlias = Callable[[Call, Endpoint], Awaitable[Response]]
@@ -33,14 +37,25 @@ VERBS: Mapping[str, Verb] = {
 }
 
 
+VIEW_VERBS: Mapping[str, Callable[[Call, Endpoint, View], Awaitable[Response]]] = {
+    "get": view_get,
+    "update": view_update,
+    "patch": view_patch,
+}
+
+
 class GroupVersionHandler:
     """Serves the resources of one group-version, and their discovery document."""
 
-    def __init__(self, endpoints: Mapping[str, Endpoint], entry: discovery.GroupVersionEntry) -> None:
+    def __init__(
+        self, endpoints: Mapping[str, Endpoint], entry: discovery.GroupVersionEntry, settings: Settings
+    ) -> None:
         self._endpoints = endpoints
+        self._settings = settings
         self.entry = entry
 
     async def __call__(self, call: Call) -> Response:
+        call.settings = self._settings
         try:
             return await self._serve(call)
         except APIError as error:
@@ -61,13 +76,21 @@ class GroupVersionHandler:
         verb = _verb(call, endpoint)
         if verb not in endpoint.resource.names.verbs:
             raise MethodNotAllowed
+        resource = endpoint.resource.virtual
+        if resource is not None:
+            return virtual(call, endpoint, verb, resource)
         return VERBS[verb](call, endpoint)
 
     def _subresource(self, call: Call, endpoint: Endpoint) -> Awaitable[Response]:
         _check_scope(call.info, endpoint)
+        subresource = endpoint.resource.subresources[call.info.subresource]
+        if call.request.method == "POST" and subresource.action is not None:
+            return act(call, endpoint, subresource.action)
         verb = _ITEM.get(call.request.method)
-        if verb is None or verb not in endpoint.resource.subresources[call.info.subresource].verbs:
+        if verb is None or verb not in subresource.verbs:
             raise MethodNotAllowed
+        if subresource.view is not None:
+            return VIEW_VERBS[verb](call, endpoint, subresource.view)
         return VERBS[verb](call, endpoint)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kapi.api.clock import Clock
 from kapi.api.gvk import GroupResource, GroupVersion
+from kapi.api.settings import Settings
 from kapi.endpoints.discovery import GroupVersionEntry, ResourceEntry, SubresourceEntry
 from kapi.endpoints.endpoint import Endpoint, Limits
 from kapi.endpoints.group_version import GroupVersionHandler
@@ -27,27 +28,34 @@ class Installed:
 class Installer:
     """What all resources of a server are installed with."""
 
-    def __init__(self, factory: StorageFactory, admission: Admission, clock: Clock, limits: Limits) -> None:
+    def __init__(
+        self, factory: StorageFactory, admission: Admission, clock: Clock, limits: Limits, settings: Settings
+    ) -> None:
         self._factory = factory
         self._admission = admission
         self._clock = clock
         self._limits = limits
+        self._settings = settings
 
     def install(self, resources: Iterable[Resource], priorities: Mapping[GroupVersion, tuple[int, int]]) -> Installed:
         """`priorities` order the groups and the versions within a group."""
         endpoints: dict[GroupVersion, dict[str, Endpoint]] = {}
         for resource in resources:
             endpoints.setdefault(resource.group_version, {})[resource.names.plural] = self.endpoint(resource)
-        handlers = {
-            gv: GroupVersionHandler(found, _entry(gv, found, priorities[gv])) for gv, found in endpoints.items()
-        }
+        handlers = {}
+        for gv, found in endpoints.items():
+            entry = _entry(gv, found, priorities[gv])
+            handlers[gv] = GroupVersionHandler(found, entry, self._settings)
         stores = {e.resource.group_resource: e.store for found in endpoints.values() for e in found.values()}
         return Installed(handlers=handlers, stores=stores)
 
     def endpoint(self, resource: Resource) -> Endpoint:
-        shape = Shape(kind=resource.kind, api_version=str(resource.group_version), fields_of=resource.fields_of)
+        conversion = resource.conversion
+        gvk = resource.gvk if conversion is None else conversion.stored
+        stored = resource.group_resource if conversion is None else conversion.stored_resource
+        shape = Shape(kind=gvk.kind, api_version=str(gvk.group_version), fields_of=resource.fields_of)
         prefix = resource.prefix or resource.names.plural
-        objects = self._factory.objects(resource.group_resource, prefix, shape, expires=resource.expires)
+        objects = self._factory.objects(stored, prefix, shape, expires=resource.expires)
         return Endpoint(
             resource=resource,
             store=Store(resource, objects, self._admission, self._clock),
@@ -91,5 +99,11 @@ def _resource_entry(resource: Resource) -> ResourceEntry:
         short_names=names.short_names,
         categories=names.categories,
         subresources=tuple(subresources),
-        stored_as=(resource.group, resource.version, resource.kind),
+        stored_as=_stored_as(resource),
     )
+
+
+def _stored_as(resource: Resource) -> tuple[str, str, str] | None:
+    if resource.virtual is not None:
+        return None
+    return resource.gvk if resource.conversion is None else resource.conversion.stored

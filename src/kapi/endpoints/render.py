@@ -41,7 +41,7 @@ class Renderer:
 
     def object(self, call: Call, entry: Entry, form: Form) -> bytes:
         if not form.transform:
-            return entry.bytes
+            return self._bytes(entry)
         if form.transform == "Table":
             return self._table(call, [entry], {"resourceVersion": str(entry.revision)}, form)
         if form.transform == "PartialObjectMetadata":
@@ -65,16 +65,34 @@ class Renderer:
     def _items(self, entries: Sequence[Entry], metadata: Object) -> Iterator[bytes]:
         head = b'%b"metadata":%b,"items":[' % (self._list_head, orjson.dumps(metadata))
         # A typed list's items do not repeat their kind; a custom resource's do.
-        start = b"{" if self._resource.typed_items else None
+        convert = self._resource.conversion
+        start = b"{" if self._resource.typed_items and convert is None else None
         for i in range(0, len(entries), SLICE):
             chunk = entries[i : i + SLICE]
             if start is not None:
                 joined = b"{" + b",{".join([e.body for e in chunk])
             else:
-                joined = b",".join([e.bytes for e in chunk])
+                joined = b",".join([self._item(e) for e in chunk])
             yield b"%b%b%b" % (head if i == 0 else b",", joined, b"" if i + SLICE < len(entries) else _LIST_SUFFIX)
         if not entries:
             yield head + _LIST_SUFFIX
+
+    def _bytes(self, entry: Entry) -> bytes:
+        """The object in the version served here."""
+        conversion = self._resource.conversion
+        if conversion is None:
+            return entry.bytes
+        kept = _kept(entry)
+        converted: bytes | None = kept.get(self._resource.gvk)
+        if converted is None:
+            converted = kept[self._resource.gvk] = orjson.dumps(conversion.from_stored(entry.object))
+        return converted
+
+    def _item(self, entry: Entry) -> bytes:
+        if not self._resource.typed_items:
+            return entry.bytes
+        decoded = orjson.loads(self._bytes(entry))
+        return orjson.dumps({k: v for k, v in decoded.items() if k not in ("kind", "apiVersion")})
 
     # Tables
 
@@ -94,7 +112,7 @@ class Renderer:
     def event(self, call: Call, entry: Entry, form: Form, *, columns: bool) -> bytes | None:
         """The object of an event; a table's columns are sent with the first one only."""
         if not form.transform:
-            return entry.bytes
+            return self._bytes(entry)
         if form.transform == "PartialObjectMetadata":
             return _partial(entry, form)
         if form.transform != "Table":
@@ -117,7 +135,7 @@ class Renderer:
         cells = [v if c.show is None else c.show(v, now) for c, v in zip(self._resource.columns, values, strict=True)]
         if include == "None":
             return b'{"cells":%b,"object":null}' % orjson.dumps(cells)
-        shown = entry.bytes if include == "Object" else _partial(entry, form)
+        shown = self._bytes(entry) if include == "Object" else _partial(entry, form)
         return b'{"cells":%b,"object":%b}' % (orjson.dumps(cells), shown)
 
     def _values(self, entry: Entry) -> list[Any]:

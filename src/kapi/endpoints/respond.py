@@ -91,7 +91,7 @@ def _pretty(call: Call) -> bool:
 def _rewritten(body: bytes, form: Form) -> bytes:
     decoded: Object = orjson.loads(body)
     if form.media_type == YAML:
-        from kapi.codec import yaml  # loaded with the first YAML answer
+        from kapi.codec.yaml_dump import dumps  # loaded with the first YAML answer
 
-        return yaml.dumps(decoded)
+        return dumps(decoded)
     return orjson.dumps(decoded, option=orjson.OPT_INDENT_2) + b"\n"

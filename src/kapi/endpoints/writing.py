@@ -48,7 +48,7 @@ async def create(call: Call, endpoint: Endpoint) -> Response:
     new = await read_object(call, endpoint, options)
     check_namespace(call, endpoint, new)
     track(call, endpoint, None, new, options)
-    entry = await endpoint.store.create(call, call.info.namespace, new, options)
+    entry = await endpoint.store.create(call, call.info.namespace, endpoint.to_stored(new), options)
     return await respond(call, 201, endpoint.renderer.object(call, entry, form), form)
 
 
@@ -88,8 +88,8 @@ async def update(call: Call, endpoint: Endpoint) -> Response:
         new = decode_body(call, endpoint, body, kind, options)
         check_namespace(call, endpoint, new)
         check_name(call, new)
-        track(call, endpoint, live, new, options)
-        return new
+        track(call, endpoint, live and endpoint.from_stored(live), new, options)
+        return endpoint.to_stored(new)
 
     strategy = strategy_of(call, endpoint)
     # What the body alone decides is refused before the object is looked for.
@@ -117,12 +117,13 @@ async def patch(call: Call, endpoint: Endpoint) -> Response:
     patching = Patching(call, endpoint, kind, body, options)
 
     async def transform(live: Object | None) -> Object:
-        new = patching.applied(live) if applies else patching.patched(live)
+        shown = live and endpoint.from_stored(live)
+        new = patching.applied(shown) if applies else patching.patched(shown)
         check_name(call, new)
         check_namespace(call, endpoint, new)
         if not applies:
-            track(call, endpoint, live, new, options)
-        return new
+            track(call, endpoint, shown, new, options)
+        return endpoint.to_stored(new)
 
     entry, created = await endpoint.store.update(
         call,

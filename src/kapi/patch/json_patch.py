@@ -9,10 +9,13 @@ from __future__ import annotations
 import re
 from typing import Any, TypeAlias
 
+import orjson
+
 from kapi.patch.errors import BadPatch, PatchDoesNotApply, TooManyOperations
 from kapi.patch.values import copied, go_quote, json_type, same
 
 MAX_OPERATIONS = 10_000
+MAX_COPIED_BYTES = 3 * 1024 * 1024
 
 Operation: TypeAlias = dict[str, Any]
 Container: TypeAlias = dict[str, Any] | list[Any]
@@ -38,8 +41,17 @@ def apply(document: Any, patch: Any) -> Any:
     """The document after the patch; PatchDoesNotApply (422) when an operation fails."""
     steps = operations(patch)
     document = copied(document)
+    copied_bytes = 0
     for step in steps:
-        document = _apply(document, step or {})
+        if step and step.get("op") == "copy":
+            copied_bytes += _copy(document, step)
+            if copied_bytes > MAX_COPIED_BYTES:
+                raise PatchDoesNotApply(
+                    "Unable to complete the copy, the accumulated size increase of copy is "
+                    f"{copied_bytes}, exceeding the limit {MAX_COPIED_BYTES}"
+                )
+        else:
+            document = _apply(document, step or {})
     return document
 
 
@@ -55,10 +67,6 @@ def _apply(document: Any, step: Operation) -> Any:
         _replace(document, _pointer(step, "path", "replace"), copied(step.get("value")))
     elif kind == "move":
         _move(document, step)
-    elif kind == "copy":
-        source = _pointer(step, "from", "copy")
-        value = copied(_get(*_find(document, source, "copy"), "copy", source))
-        _add(document, _pointer(step, "path", "copy"), value, "copy")
     elif kind == "test":
         _test(document, step)
     else:
@@ -159,6 +167,14 @@ def _replace(document: Any, pointer: str, value: Any) -> None:
 def _move(document: Any, step: Operation) -> None:
     value = _remove(document, _pointer(step, "from", "move"), "move")
     _add(document, _pointer(step, "path", "move"), value, "move")
+
+
+def _copy(document: Any, step: Operation) -> int:
+    """Copy, and tell how many bytes: a few dozen copies of copies could fill any memory."""
+    source = _pointer(step, "from", "copy")
+    text = orjson.dumps(_get(*_find(document, source, "copy"), "copy", source))
+    _add(document, _pointer(step, "path", "copy"), orjson.loads(text), "copy")
+    return len(text)
 
 
 def _test(document: Any, step: Operation) -> None:

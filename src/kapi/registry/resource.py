@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from kapi.api.call import Call
+from kapi.api.fields import FieldError
 from kapi.api.gvk import GroupKind, GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource
 from kapi.api.objects import Object
+from kapi.registry.options import DeleteOptions, WriteOptions
 from kapi.registry.strategy import FieldsOf, Strategy
 from kapi.registry.table import AGE, NAME, Column
 from kapi.schema.loader import ResourceFacts, resource_facts, type_of
 from kapi.schema.types import Type
+
+if TYPE_CHECKING:
+    from kapi.registry.store import Store, Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,11 +36,66 @@ class Names:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subresource:
-    """An endpoint below an object that reads and writes the same stored object, by rules of its own."""
+class View:
+    """Another kind that shows a part of the object and writes it back: a Scale."""
 
-    strategy: Strategy
+    gvk: GroupVersionKind
+    read: Callable[[Object], Object]
+    write: Callable[[Object, Object], None]  # the shown kind into the object
+    validate: Callable[[Object], list[FieldError]] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """Something done to an object by a POST: its body's kind, and what is answered (with 201)."""
+
+    gvk: GroupVersionKind
+    run: Callable[[Call, Store, Target, Object, WriteOptions], Awaitable[Object]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subresource:
+    """An endpoint below an object: the same object by rules of its own, a view of it, or an action on it."""
+
+    strategy: Strategy = field(default_factory=Strategy)
     verbs: tuple[str, ...] = ("get", "patch", "update")
+    view: View | None = None
+    action: Action | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Virtual:
+    """A resource that is not stored: what answers its verbs. A review, a component status."""
+
+    create: Callable[[Call, Object, WriteOptions], Awaitable[Object]] | None = None
+    get: Callable[[Call, str], Awaitable[Object]] | None = None
+    list: Callable[[Call], Awaitable[Object]] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversion:
+    """A version that is stored as another one. The resource's strategy works on the stored form."""
+
+    stored: GroupVersionKind
+    stored_resource: GroupResource
+    to_stored: Callable[[Object], Object]
+    from_stored: Callable[[Object], Object]
+
+
+class StoreHooks(Protocol):
+    """What must happen around a write besides storing: addresses and ports are taken and given back.
+
+    The returned function is called once the write has succeeded (True) or failed (False).
+    """
+
+    async def begin_create(self, call: Call, new: Object, options: WriteOptions) -> Finish | None: ...
+
+    async def begin_update(self, call: Call, new: Object, old: Object, options: WriteOptions) -> Finish | None: ...
+
+    async def after_delete(self, call: Call, old: Object, options: DeleteOptions) -> None: ...
+
+
+Finish: TypeAlias = Callable[[bool], Awaitable[None]]
 
 
 def metadata_fields(decoded: Object) -> Mapping[str, str]:
@@ -58,6 +120,9 @@ class Resource:
     returns_deleted: bool = False  # a delete answers with the object, not with a Status
     typed_items: bool = True  # a list's items do not repeat their kind
     expires: bool = False  # lives for --event-ttl
+    virtual: Virtual | None = None
+    conversion: Conversion | None = None
+    hooks: StoreHooks | None = None
     given_names: Names | None = None
     given_schema: Callable[[], Type] | None = None
 

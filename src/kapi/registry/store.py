@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -11,11 +12,12 @@ from kapi.api.call import Call
 from kapi.api.clock import Clock
 from kapi.api.names import path_segment
 from kapi.api.objects import Object, Revision
+from kapi.patch.apply.managed import keep_times
 from kapi.registry.attributes import Admission, Attributes, Operation
 from kapi.registry.deletion import Deletion
 from kapi.registry.lifecycle import before_create, before_update, check_resource_version, generate_name
 from kapi.registry.options import DeleteOptions, WriteOptions
-from kapi.registry.resource import Resource
+from kapi.registry.resource import Finish, Resource, StoreHooks
 from kapi.registry.strategy import Strategy
 from kapi.registry.translate import storage_errors
 from kapi.storage.cacher.entry import Entry
@@ -25,6 +27,7 @@ from kapi.storage.objects import KEEP, Decision, Listing, ObjectStore, Query, Re
 _NAME_TRIES = 8
 
 Transform: TypeAlias = Callable[[Object | None], Awaitable[Object]]
+Pending: TypeAlias = list[Finish]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,13 +120,27 @@ class Store:
         name = new["metadata"]["name"]
         key = self.key(namespace, name)
         new["metadata"].pop("resourceVersion", None)
-        value = self.objects.encode(new)
-        with storage_errors(self.resource.group_resource, name):
-            if options.dry_run:
-                if await self.objects.get(key, None) is not None:
-                    raise errors.AlreadyExists(self.resource.group_resource, name)
-                return self.objects.cacher.make_entry.unstored(key, value)
-            return await self.objects.create(key, value)
+        async with self._around(lambda hooks: hooks.begin_create(call, new, options)):
+            value = self.objects.encode(new)
+            with storage_errors(self.resource.group_resource, name):
+                if options.dry_run:
+                    if await self.objects.get(key, None) is not None:
+                        raise errors.AlreadyExists(self.resource.group_resource, name)
+                    return self.objects.cacher.make_entry.unstored(key, value)
+                return await self.objects.create(key, value)
+
+    @asynccontextmanager
+    async def _around(self, begin: Callable[[StoreHooks], Awaitable[Finish | None]]) -> AsyncIterator[None]:
+        """What the resource does besides storing, undone when storing fails."""
+        finish = await begin(self.resource.hooks) if self.resource.hooks is not None else None
+        try:
+            yield
+        except BaseException:
+            if finish is not None:
+                await finish(False)
+            raise
+        if finish is not None:
+            await finish(True)
 
     async def update(
         self,
@@ -138,10 +155,17 @@ class Store:
         """Replace the object by what `transform` makes of it; whether it was created. Retried when it was stale."""
         rules = strategy or self.resource.strategy
         key = self.key(target.namespace, target.name)
+        hooks = self.resource.hooks if not target.subresource else None
+        pending: Pending = []  # of the attempt under way
+
+        async def settle(*, stored: bool) -> None:
+            while pending:
+                await pending.pop()(stored)
 
         async def change(current: Entry | None) -> Decision:
+            await settle(stored=False)
             if current is None:
-                return await self._create_on_update(call, target, transform, options)
+                return await self._create_on_update(call, target, transform, options, pending)
             old = current.object
             new = await transform(current.object)
             check_uid(self.resource, key, new, old)
@@ -150,7 +174,10 @@ class Store:
             await self._admission.mutate(attributes)
             before_update(call, self.resource, rules, new, old)
             await self._admission.validate(attributes)
+            if hooks is not None and (finish := await hooks.begin_update(call, new, old, options)):
+                pending.append(finish)
             new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
+            keep_times(old, new)
             if new == old:
                 return KEEP
             value = self.objects.encode(new)
@@ -158,19 +185,29 @@ class Store:
                 return Remove(value)
             return Write(value)
 
-        with storage_errors(self.resource.group_resource, target.name):
-            if options.dry_run:
-                return await self._dry_update(key, change, create=create)
-            return await self.objects.update(key, change, create=create)
+        try:
+            with storage_errors(self.resource.group_resource, target.name):
+                if options.dry_run:
+                    result = await self._dry_update(key, change, create=create)
+                else:
+                    result = await self.objects.update(key, change, create=create)
+        except BaseException:
+            await settle(stored=False)
+            raise
+        await settle(stored=True)
+        return result
 
     async def _create_on_update(
-        self, call: Call, target: Target, transform: Transform, options: WriteOptions
+        self, call: Call, target: Target, transform: Transform, options: WriteOptions, pending: Pending
     ) -> Decision:
         new = await transform(None)
         attributes = self.attributes(call, "CREATE", target, new, None, options)
         await self._admission.mutate(attributes)
         before_create(call, self.resource, new, self.clock.now())
         await self._admission.validate(attributes)
+        hooks = self.resource.hooks
+        if hooks is not None and (finish := await hooks.begin_create(call, new, options)):
+            pending.append(finish)
         return Write(self.objects.encode(new))
 
     async def _dry_update(
@@ -196,7 +233,10 @@ class Store:
         key = self.key(target.namespace, target.name)
         deletion = Deletion(call, self.resource, self.objects, options, self.clock, admit)
         with storage_errors(self.resource.group_resource, target.name):
-            return await deletion.run(key)
+            entry, gone = await deletion.run(key)
+        if gone and self.resource.hooks is not None:
+            await self.resource.hooks.after_delete(call, entry.object, options)
+        return entry, gone
 
 
 def check_uid(resource: Resource, key: str, new: Object, old: Object) -> None:

@@ -108,7 +108,8 @@ class Listener:
             connection.abort()
         for request in list(self._service.in_flight):
             if request.task is not None:
-                request.task.cancel()
+                # Not at once: a task cancelled before its first step never gets to say that it ended.
+                self._service.loop.call_soon(request.task.cancel)
 
     def _sweep(self) -> None:
         service = self._service

@@ -73,9 +73,10 @@ class Service:
 if sys.version_info >= (3, 12):
 
     def _new_task(coroutine: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop) -> asyncio.Task[None]:
-        return asyncio.Task(coroutine, loop=loop, eager_start=True)
+        return asyncio.Task(coroutine, loop=loop, name="request", eager_start=True)
 
 else:
 
     def _new_task(coroutine: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop) -> asyncio.Task[None]:
-        return loop.create_task(coroutine)
+        # Named, or each task would spend time on making up a name.
+        return asyncio.Task(coroutine, loop=loop, name="request")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _ALLOWED = re.compile(rb"[\x21-\x7e\x80-\xff]+").fullmatch
-_BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})").search
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})").search
 _ABSOLUTE = re.compile(rb"https?://([^/?#]+)", re.IGNORECASE).match
 
 
@@ -20,10 +20,10 @@ def split_target(method: str, target: bytes) -> tuple[str, str, bytes | None]:
     authority = None
     if target[0] != 47:
         target, authority = _other_form(method, target)
-    path, _, query = target.partition(b"?")
-    if b"%" in path and _BAD_ESCAPE(path):
+    path, _, query = target.decode("utf-8", "replace").partition("?")
+    if "%" in path and _BAD_ESCAPE(path):
         raise BadTarget("invalid URL escape")
-    return path.decode("utf-8", "replace"), query.decode("utf-8", "replace"), authority
+    return path, query, authority
 
 
 def _other_form(method: str, target: bytes) -> tuple[bytes, bytes | None]:

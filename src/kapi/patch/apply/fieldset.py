@@ -182,11 +182,6 @@ def within(fields: Fields, element: str) -> Fields:
     return {key: child for key, child in node.items() if key != _SELF} if _SELF in node else node
 
 
-def leaves(fields: Fields) -> Fields:
-    """The fields that have none of the set below them."""
-    return {key: leaves(node) for key, node in fields.items() if key != _SELF}
-
-
 def paths(fields: Fields) -> Iterator[tuple[str, ...]]:
     """Every field, those of a level before those below it."""
     yield from _paths(fields, ())

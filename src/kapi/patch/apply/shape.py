@@ -94,16 +94,17 @@ class Shape:
 class _Members(dict[str, Shape]):
     """Shapes of named members, made when first asked for: types may be recursive."""
 
-    __slots__ = ("_fields",)
+    __slots__ = ("_fields", "open")
 
     def __init__(self, type: Type) -> None:
         self._fields = type.fields
+        self.open = False  # preserves unknown fields
 
     def resolve(self, name: str) -> Shape | None:
         field = self._fields.get(name)
         if field is None:
             return None
-        found = self[name] = shape_of(field.type)
+        found = self[name] = shape_of(field.type, within_open=self.open)
         return found
 
 
@@ -117,18 +118,23 @@ def _set_element(item: Any) -> str:
     return f"v:{scalar(item)}"
 
 
-def shape_of(type: Type) -> Shape:
-    """The shape of a type, made on first use."""
+def shape_of(type: Type, *, within_open: bool = False) -> Shape:
+    """The shape of a type, made on first use.
+
+    As upstream reads schemas for apply, a type that preserves unknown fields opens the types inside it as well.
+    """
     shape: Shape | None = type.shape
     if shape is None:
         shape = type.shape = Shape(type)
-        if shape.kind == "any" or type.preserve_unknown:
-            shape.others = ANY
-        elif type.kind == "map":
-            shape.others = shape_of(type.element) if type.element is not None else ANY
+        is_open = type.preserve_unknown or (within_open and not type.name)
+        shape.members.open = is_open
+        if type.kind == "map":
+            shape.others = shape_of(type.element, within_open=is_open) if type.element is not None else ANY
         elif shape.kind == "list":
-            shape.element = shape_of(type.element) if type.element is not None else ANY
+            shape.element = shape_of(type.element, within_open=is_open) if type.element is not None else ANY
             shape.keys = tuple(sorted(type.map_keys))
+        elif shape.kind == "any" or is_open:
+            shape.others = ANY
     return shape
 
 

@@ -46,6 +46,11 @@ _REASONS = (
     ("ALERT_BAD_CERTIFICATE", _NOT_ACCEPTED),
     ("ALERT_UNKNOWN_CA", _NOT_ACCEPTED),
     ("CERTIFICATE_REQUIRED", _NOT_ACCEPTED),
+    # With TLS 1.3 the refusal comes after the handshake, and gRPC does not say what it was.
+    (
+        "TSI_DATA_CORRUPTED",
+        "it ended the TLS session: it may want a client certificate (--etcd-certfile, --etcd-keyfile)",
+    ),
     ("is not in peer certificate", "its certificate is for another host name"),
     ("Handshake read failed", "it broke off the TLS handshake: if it does not speak TLS, use http://"),
 )

@@ -152,7 +152,7 @@ class Embedded:
             raise kv.FutureRevision(Revision(self._index.revision))
         if revision > self._index.compacted:
             await self._log.mark_compacted(revision, self._index.revision)
-            self._index.compacted = max(revision, self._index.compacted)
+            self._index.compact(revision)
         self._purge.start()
 
     def _check_open(self) -> None:
@@ -263,7 +263,7 @@ class Embedded:
                 for lease in ended:
                     keys = self._leases.keys(lease)
                     for i in range(0, len(keys), _EXPIRE_AT_ONCE):
-                        await asyncio.gather(*(self._expire_key(key) for key in keys[i : i + _EXPIRE_AT_ONCE]))
+                        await asyncio.gather(*(self._expire_key(lease, key) for key in keys[i : i + _EXPIRE_AT_ONCE]))
                     if not self._leases.keys(lease):
                         await self._log.drop_lease(lease)
                         self._leases.forget(lease)
@@ -271,8 +271,8 @@ class Embedded:
             journal.warning("lease_expiry_failed", error=str(error))
         self._leases.wind()
 
-    async def _expire_key(self, key: str) -> None:
+    async def _expire_key(self, lease: int, key: str) -> None:
         try:
             await self.delete(key, Revision(self._index.at(key)))
         except (kv.NotFound, kv.Conflict):
-            return  # changed meanwhile: it goes with its new lease, or stays
+            self._leases.detach(lease, key)  # changed meanwhile: it goes with its new lease, or stays

@@ -134,8 +134,8 @@ class Watchers:
             watcher.fail(Compacted(Revision(self.index.compacted)))
             return
         if not revisions:
-            upto = self.index.revision
-            revisions = self.index.changes(watcher.prefix, watcher.after)[::-1]
+            revisions, upto = self.index.changes(watcher.prefix, watcher.after)
+            revisions.reverse()
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _SLICE_SECONDS
         while revisions and watcher.is_open() and loop.time() < deadline:

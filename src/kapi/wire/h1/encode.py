@@ -25,37 +25,33 @@ def reason(status: int) -> bytes:
         return b"status code %d" % status
 
 
-@lru_cache(maxsize=1024)
-def _begin_field(name: bytes) -> bytes:
-    return b"\r\n" + b"-".join(part.capitalize() for part in name.split(b"-")) + b": "
+def _encode_line(name: bytes, value: bytes) -> bytes:
+    canonical = b"-".join(part.capitalize() for part in one_line(name).split(b"-"))
+    return b"\r\n" + canonical + b": " + one_line(value)
+
+
+# Most lines of most answers are the same few; long values are not worth the memory.
+_CACHED_LENGTH = 64
+_known_line = lru_cache(maxsize=1024)(_encode_line)
 
 
 def encode_head(
     status: int, headers: RawHeaders, date: bytes, framing: bytes, *, http10: bool = False, upgrade: bool = False
 ) -> bytes:
     """The whole head. `framing` is what the connection adds: lines that each begin with CRLF."""
-    parts = [status_line(status, http10)]
+    lines = [status_line(status, http10)]
     dated = False
     for name, value in headers:
         if name in RESERVED:
-            if name == b"date":
-                dated = True
-            elif name == b"content-length" or (name in HOP_BY_HOP and not upgrade):
+            if name == b"content-length" or (name in HOP_BY_HOP and not upgrade):
                 continue
-        parts.append(_begin_field(name))
-        parts.append(value)
-    lines = (len(parts) >> 1) + 2 + framing.count(b"\n")
+            dated = dated or name == b"date"
+        lines.append(_known_line(name, value) if len(value) < _CACHED_LENGTH else _encode_line(name, value))
     if not dated:
-        parts.append(b"\r\nDate: ")
-        parts.append(date)
-        lines += 1
-    parts.append(framing)
-    parts.append(b"\r\n\r\n")
-    head = b"".join(parts)
-    if head.count(b"\n") != lines or head.count(b"\r") != lines:
-        safe = [(one_line(name), one_line(value)) for name, value in headers]
-        return encode_head(status, safe, date, framing, http10=http10, upgrade=upgrade)
-    return head
+        lines.append(_known_line(b"date", date))
+    lines.append(framing)
+    lines.append(b"\r\n\r\n")
+    return b"".join(lines)
 
 
 def content_length(size: int) -> bytes:

@@ -59,6 +59,7 @@ _SEND_FRAME_LIMIT = 64 * 1024
 _FRAGMENTS_LIMIT = 128
 _REMEMBERED_RESETS = 1000
 _LAST_PING = b"goodbye!"
+_LINGER = 0.5
 _GRACE = 1.0  # for requests that crossed our first GOAWAY on the wire
 
 
@@ -131,10 +132,7 @@ class H2Connection(BaseConnection):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._ended = True
-        streams, self._streams = self._streams, {}
-        self.outbox.waiting.clear()
-        for stream in streams.values():
-            stream.lose()
+        self._lose_streams()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
@@ -525,14 +523,27 @@ class H2Connection(BaseConnection):
         self._fail(ENHANCE_YOUR_CALM)
 
     def _fail(self, code: int) -> None:
+        """Say why, and read on for a moment: a connection closed on unread bytes takes the reason with it."""
+        if self._ended:
+            return
         self.outbox.control(_encode_go_away(self._last, code))
-        self._close()
+        self.outbox.flush()
+        self._ended = True
+        self._lose_streams()
+        self.start_reading()
+        self.service.loop.call_later(_LINGER, self.transport.close)
 
     def _close(self) -> None:
         if not self._ended:
             self._ended = True
             self.outbox.flush()
             self.transport.close()
+
+    def _lose_streams(self) -> None:
+        streams, self._streams = self._streams, {}
+        self.outbox.waiting.clear()
+        for stream in streams.values():
+            stream.lose()
 
 
 def _encode_go_away(last: int, code: int) -> bytes:

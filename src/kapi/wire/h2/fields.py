@@ -26,32 +26,27 @@ class RequestFields:
     __slots__ = ("expect", "headers", "length", "method", "path", "query", "size")
 
     def __init__(self, fields: list[tuple[bytes, bytes, bool]]) -> None:
-        names = b"".join([field[0] for field in fields])
-        values = b"".join([field[1] for field in fields])
-        if names.translate(None, _NAME_BYTES) or len(values.translate(None, _VALUE_BREAKS)) != len(values):
+        if not fields:
             raise Malformed
-        self.size = len(names) + len(values) + 32 * len(fields)
+        names, values, _ = zip(*fields, strict=True)
+        all_names, all_values = b"".join(names), b"".join(values)
+        if all_names.translate(None, _NAME_BYTES) or len(all_values.translate(None, _VALUE_BREAKS)) != len(all_values):
+            raise Malformed
+        self.size = len(all_names) + len(all_values) + 32 * len(fields)
         self.length = -1
         self.expect = False
-        self.headers: RawHeaders = []
-        pseudo = self._split(fields)
-        if names.count(b":") != len(pseudo):
+        # As many fields as there are colons are pseudo-fields, and come first; their names are checked below.
+        count = all_names.count(b":")
+        pseudo = dict(zip(names[:count], values, strict=False))
+        if len(pseudo) != count:
             raise Malformed
+        names = names[count:]
+        self.headers: RawHeaders = list(zip(names, values[count:], strict=True))
+        if not _SEEN.isdisjoint(names):
+            for name, value in self.headers:
+                if name in _SEEN:
+                    self._look_at(name, value, pseudo)
         self._read_line(pseudo)
-
-    def _split(self, fields: list[tuple[bytes, bytes, bool]]) -> dict[bytes, bytes]:
-        pseudo: dict[bytes, bytes] = {}
-        headers = self.headers
-        for name, value, _ in fields:
-            if name in _SEEN:
-                self._look_at(name, value, pseudo)
-            elif name[0] == 58:
-                if headers or name in pseudo:
-                    raise Malformed
-                pseudo[name] = value
-                continue
-            headers.append((name, value))
-        return pseudo
 
     def _look_at(self, name: bytes, value: bytes, pseudo: dict[bytes, bytes]) -> None:
         if not name or name in HOP_BY_HOP or (name == b"te" and value != b"trailers"):

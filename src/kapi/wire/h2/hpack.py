@@ -68,17 +68,19 @@ def _length(size: int) -> bytes:
     return bytes(out)
 
 
-_LENGTHS = [_length(size) for size in range(1024)]
-_DATE = bytes((0x0F, _STATIC_INDEX[b"date"] - 15))
-_CONTENT_LENGTH = bytes((0x0F, _STATIC_INDEX[b"content-length"] - 15))
-
-
-@lru_cache(maxsize=1024)
-def _begin_field(name: bytes) -> bytes:
+def _encode_field(name: bytes, value: bytes) -> bytes:
     index = _STATIC_INDEX.get(name)
     if index is None:
-        return b"\x00" + _length(len(name)) + name
-    return bytes((index,)) if index < 15 else bytes((15, index - 15))
+        start = b"\x00" + _length(len(name)) + name
+    else:
+        start = bytes((index,)) if index < 15 else bytes((15, index - 15))
+    value = one_line(value)
+    return start + _length(len(value)) + value
+
+
+# Most fields of most answers are the same few; long values are not worth the memory.
+_CACHED_LENGTH = 64
+_known_field = lru_cache(maxsize=1024)(_encode_field)
 
 
 def encode_head(status: int, headers: RawHeaders, date: bytes, length: int = -1) -> bytes:
@@ -90,17 +92,11 @@ def encode_head(status: int, headers: RawHeaders, date: bytes, length: int = -1)
             if name in HOP_BY_HOP or (name == b"content-length" and length >= 0):
                 continue
             dated = dated or name == b"date"
-        if b"\n" in value or b"\r" in value:
-            value = one_line(value)
-        size = len(value)
-        out.append(_begin_field(name))
-        out.append(_LENGTHS[size] if size < 1024 else _length(size))
-        out.append(value)
+        out.append(_known_field(name, value) if len(value) < _CACHED_LENGTH else _encode_field(name, value))
     if not dated:
-        out += (_DATE, _LENGTHS[len(date)], date)
+        out.append(_known_field(b"date", date))
     if length >= 0:
-        digits = b"%d" % length
-        out += (_CONTENT_LENGTH, _LENGTHS[len(digits)], digits)
+        out.append(_known_field(b"content-length", b"%d" % length))
     return b"".join(out)
 
 

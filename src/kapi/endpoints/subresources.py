@@ -1,0 +1,132 @@
+"""Subresources that are not the object itself: views of it (scale) and actions on it (binding, eviction)."""
+
+from __future__ import annotations
+
+import orjson
+
+from kapi.api import errors
+from kapi.api.call import Call
+from kapi.api.clock import rfc3339
+from kapi.api.gvk import GroupKind
+from kapi.api.objects import Object
+from kapi.codec.decode import decode_object
+from kapi.endpoints.bodies import check_name, media_type
+from kapi.endpoints.endpoint import Endpoint
+from kapi.endpoints.negotiate import Form, negotiate
+from kapi.endpoints.params import write_options
+from kapi.endpoints.patching import CONTENT_TYPES, Patching, patch_type
+from kapi.endpoints.respond import respond
+from kapi.endpoints.writing import manager_of, target_of
+from kapi.patch.apply.update import track_update
+from kapi.registry.options import WriteOptions
+from kapi.registry.resource import Action, Resource, View
+from kapi.registry.store import Transform
+from kapi.schema.loader import type_of
+from kapi.wire.messages import Response
+
+
+async def act(call: Call, endpoint: Endpoint, action: Action) -> Response:
+    form = negotiate(call.request.headers.get("accept"))
+    options = write_options(call, "CreateOptions")
+    kind = media_type(call)
+    body = await call.request.body(endpoint.limits.body_bytes)
+    decoded = decode_object(body, kind, action.gvk, options.field_validation)
+    for warning in decoded.warnings:
+        call.warn(warning)
+    given = decoded.object
+    if not isinstance(given.get("metadata"), dict):
+        given["metadata"] = {}
+    result = await action.run(call, endpoint.store, target_of(call), given, options)
+    return await respond(call, 201, orjson.dumps(result), _plain(form))
+
+
+async def view_get(call: Call, endpoint: Endpoint, view: View) -> Response:
+    form = negotiate(call.request.headers.get("accept"))
+    entry = await endpoint.store.get(call.info.namespace, call.info.name)
+    return await respond(call, 200, orjson.dumps(view.read(entry.object)), _plain(form))
+
+
+async def view_update(call: Call, endpoint: Endpoint, view: View) -> Response:
+    form = negotiate(call.request.headers.get("accept"))
+    options = write_options(call, "UpdateOptions")
+    kind = media_type(call)
+    body = await call.request.body(endpoint.limits.body_bytes)
+
+    async def transform(live: Object | None) -> Object:
+        assert live is not None, "a view does not create"
+        decoded = decode_object(body, kind, view.gvk, options.field_validation)
+        for warning in decoded.warnings:
+            call.warn(warning)
+        return _written(call, endpoint, view, live, decoded.object, options)
+
+    return await _store(call, endpoint, view, transform, options, form)
+
+
+async def view_patch(call: Call, endpoint: Endpoint, view: View) -> Response:
+    kind = patch_type(call)
+    form = negotiate(call.request.headers.get("accept"))
+    applies = kind == CONTENT_TYPES["apply"]
+    options = write_options(call, "PatchOptions", apply=applies)
+    body = await call.request.body(endpoint.limits.body_bytes)
+    patching = Patching(call, _shown(endpoint, view), kind, body, options)
+
+    async def transform(live: Object | None) -> Object:
+        assert live is not None, "a view does not create"
+        shown = view.read(live)
+        new = patching.applied(shown) if applies else patching.patched(shown)
+        return _written(call, endpoint, view, live, new, options)
+
+    return await _store(call, endpoint, view, transform, options, form)
+
+
+def _shown(endpoint: Endpoint, view: View) -> Endpoint:
+    """An endpoint whose objects are what the view shows: for patches of that kind."""
+    resource = Resource(
+        group=view.gvk.group,
+        version=view.gvk.version,
+        kind=view.gvk.kind,
+        given_names=endpoint.resource.names,
+        subresources=endpoint.resource.subresources,
+        given_schema=lambda: type_of(*view.gvk),
+    )
+    return Endpoint(resource=resource, store=endpoint.store, renderer=endpoint.renderer, limits=endpoint.limits)
+
+
+def _written(call: Call, endpoint: Endpoint, view: View, live: Object, shown: Object, options: WriteOptions) -> Object:
+    """The object with what the view says written into it."""
+    if not isinstance(shown.get("metadata"), dict):
+        shown["metadata"] = {}
+    check_name(call, shown)
+    found = view.validate(shown) if view.validate is not None else []
+    if found:
+        raise errors.Invalid(GroupKind(view.gvk.group, view.gvk.kind), call.info.name, found)
+    new: Object = orjson.loads(orjson.dumps(live))
+    view.write(new, shown)
+    for field in ("resourceVersion", "uid"):
+        given = shown["metadata"].get(field)
+        if given:
+            new["metadata"][field] = given
+        elif field == "resourceVersion":
+            new["metadata"].pop(field, None)
+    track_update(
+        live,
+        new,
+        endpoint.resource.schema,
+        manager=manager_of(call, options),
+        api_version=str(endpoint.resource.group_version),
+        now=rfc3339(endpoint.store.clock.now()),
+        subresource=call.info.subresource,
+    )
+    return new
+
+
+async def _store(
+    call: Call, endpoint: Endpoint, view: View, transform: Transform, options: WriteOptions, form: Form
+) -> Response:
+    strategy = endpoint.resource.subresources[call.info.subresource].strategy
+    entry, _ = await endpoint.store.update(call, target_of(call), transform, options, strategy=strategy)
+    return await respond(call, 200, orjson.dumps(view.read(entry.object)), _plain(form))
+
+
+def _plain(form: Form) -> Form:
+    return form._replace(transform="", version="")

@@ -1,0 +1,32 @@
+"""Resources that are not stored: reviews and statuses, computed for each request."""
+
+from __future__ import annotations
+
+import orjson
+
+from kapi.api.call import Call
+from kapi.api.errors import MethodNotAllowed
+from kapi.endpoints.bodies import check_namespace, read_object
+from kapi.endpoints.endpoint import Endpoint
+from kapi.endpoints.negotiate import Form, negotiate
+from kapi.endpoints.params import write_options
+from kapi.endpoints.respond import respond
+from kapi.endpoints.writing import track
+from kapi.registry.resource import Virtual
+from kapi.wire.messages import Response
+
+
+async def virtual(call: Call, endpoint: Endpoint, verb: str, resource: Virtual) -> Response:
+    form = negotiate(call.request.headers.get("accept"))
+    plain = Form(form.media_type)
+    if verb == "create" and resource.create is not None:
+        options = write_options(call, "CreateOptions")
+        new = await read_object(call, endpoint, options)
+        check_namespace(call, endpoint, new)
+        track(call, endpoint, None, new, options)
+        return await respond(call, 201, orjson.dumps(await resource.create(call, new, options)), plain)
+    if verb == "get" and resource.get is not None:
+        return await respond(call, 200, orjson.dumps(await resource.get(call, call.info.name)), plain)
+    if verb == "list" and resource.list is not None:
+        return await respond(call, 200, orjson.dumps(await resource.list(call)), plain)
+    raise MethodNotAllowed
