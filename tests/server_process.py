@@ -40,6 +40,7 @@ class Server:
         self._environment = environment or {}
         self._process: subprocess.Popen[str] | None = None
         self._changed = threading.Condition()
+        self._ended = False
 
     @property
     def process(self) -> subprocess.Popen[str]:
@@ -48,7 +49,7 @@ class Server:
 
     def launch(self, *more: str) -> Server:
         """Start without waiting; later flags win over earlier ones."""
-        self.log = []
+        self.log, self._ended = [], False
         environment = {name: value for name, value in os.environ.items() if name != "NOTIFY_SOCKET"}
         self._process = subprocess.Popen(
             [*COMMAND, *self._own_flags(), *self.flags, *more],
@@ -71,9 +72,9 @@ class Server:
             return [line for line in self.log if text in line]
 
         with self._changed:
-            self._changed.wait_for(lambda: len(lines()) >= count or None in self.log, PATIENCE)
+            self._changed.wait_for(lambda: len(lines()) >= count or self._ended, PATIENCE)
             found = lines()
-        assert len(found) >= count, f"never logged: {text}\n" + "".join(line for line in self.log if line)
+        assert len(found) >= count, f"never logged: {text}\n{self.said}"
         return found[count - 1]
 
     def send_signal(self, number: signal.Signals = signal.SIGTERM) -> None:
@@ -83,7 +84,7 @@ class Server:
         """Wait for its end, and for the last line of its log."""
         status = self.process.wait(PATIENCE)
         with self._changed:
-            self._changed.wait_for(lambda: None in self.log, PATIENCE)
+            self._changed.wait_for(lambda: self._ended, PATIENCE)
         return status
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
@@ -96,7 +97,7 @@ class Server:
 
     @property
     def said(self) -> str:
-        return "".join(line for line in self.log if line)
+        return "".join(self.log)
 
     def tls(self, user: str = "admin", *groups: str, alpn: str = "http/1.1") -> ssl.SSLContext:
         """What a client of that name brings along; an empty name brings no certificate."""
@@ -154,15 +155,14 @@ class Server:
         ]
 
     def _read_log(self, process: subprocess.Popen[str]) -> None:
-        log: list[Any] = self.log
         assert process.stderr is not None
         with process.stderr:
             for line in process.stderr:
                 with self._changed:
-                    log.append(line)
+                    self.log.append(line)
                     self._changed.notify_all()
         with self._changed:
-            log.append(None)
+            self._ended = True
             self._changed.notify_all()
 
 

@@ -4,7 +4,7 @@
 
 `resources.json` has every served resource and the package of types of each group-version; `kinds.json` every kind that
 is registered, served or not. One further file per package has its types: the OpenAPI facts under `types`, Go's codes
-(see read_go_fields.py) under `go`.
+(see read_go_fields.py) under `go`. `protobuf.json` has the messages of all types (see build_protobuf.py).
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import json
 import sys
 from pathlib import Path
 from typing import Any
+
+import build_protobuf
 
 Json = dict[str, Any]
 
@@ -70,6 +72,7 @@ def main(facts: Path, out: Path) -> None:
         packages.setdefault(package, {"types": {}, "go": go["fields"].get(package, {})})["types"][name] = schema
     for package, data in packages.items():
         write(out / f"{package}.json", data)
+    build_protobuf.main(facts, out)
 
 
 if __name__ == "__main__":

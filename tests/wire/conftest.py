@@ -175,7 +175,7 @@ class RawH2:
         return frame
 
     def block(self, *fields: tuple[str, str]) -> bytes:
-        return self.encoder.encode([(name.encode(), value.encode(), False) for name, value in fields])
+        return bytes(self.encoder.encode([(name.encode(), value.encode(), False) for name, value in fields]))
 
     def request_block(self, method: str = "GET", path: str = "/", *extra: tuple[str, str]) -> bytes:
         return self.block((":method", method), (":scheme", "https"), (":path", path), (":authority", "test"), *extra)

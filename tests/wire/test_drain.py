@@ -23,29 +23,33 @@ def test_requests_under_way_finish_and_idle_connections_close(run: Any, world: A
                 await gate.wait()
             return text(200, request.path)
 
-        async with world.serving(answer) as listener:
-            async with world.h1(listener) as busy1, world.h1(listener) as idle1:
-                async with world.h2(listener) as busy2, world.h2(listener) as idle2:
-                    busy1.send(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
-                    busy2.request(1, "GET", "/slow")
-                    await idle1.get()
-                    for client in (busy2, idle2):
-                        await client.settle()
-                    while listener.in_flight < 2:
-                        await asyncio.sleep(0)
-                    drained = asyncio.get_running_loop().create_task(listener.drain(20))
-                    assert await idle1.reader.read() == b""
-                    await idle2.read_until(7)
-                    idle2.frame(6, 1, 0, b"goodbye!")
-                    assert await idle2.ending() == 0
-                    with pytest.raises(OSError):
-                        await asyncio.open_connection("127.0.0.1", listener.port)
-                    assert not drained.done()
-                    gate.set()
-                    status, headers, body = await busy1.response()
-                    assert (status, headers["connection"], body) == (200, "close", b"/slow")
-                    assert (await busy2.response(1))[2] == b"/slow"
-                    assert await drained
+        async with (
+            world.serving(answer) as listener,
+            world.h1(listener) as busy1,
+            world.h1(listener) as idle1,
+            world.h2(listener) as busy2,
+            world.h2(listener) as idle2,
+        ):
+            busy1.send(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+            busy2.request(1, "GET", "/slow")
+            await idle1.get()
+            for client in (busy2, idle2):
+                await client.settle()
+            while listener.in_flight < 2:
+                await asyncio.sleep(0)
+            drained = asyncio.get_running_loop().create_task(listener.drain(20))
+            assert await idle1.reader.read() == b""
+            await idle2.read_until(7)
+            idle2.frame(6, 1, 0, b"goodbye!")
+            assert await idle2.ending() == 0
+            with pytest.raises(OSError):
+                await asyncio.open_connection("127.0.0.1", listener.port)
+            assert not drained.done()
+            gate.set()
+            status, headers, body = await busy1.response()
+            assert (status, headers["connection"], body) == (200, "close", b"/slow")
+            assert (await busy2.response(1))[2] == b"/slow"
+            assert await drained
 
     run(main())
 
@@ -92,7 +96,8 @@ def test_not_one_accepted_request_is_dropped_under_load(run: Any, world: Any) ->
                 client.frame(4, 0, 0)
                 client.frame(8, 0, 0, b"\x7f\x00\x00\x00")
                 last = 0x7FFFFFFF
-                sid, open_streams = 1, set()
+                sid = 1
+                open_streams: set[int] = set()
                 while True:
                     while len(open_streams) < 10 and last == 0x7FFFFFFF:
                         client.request(sid)

@@ -281,7 +281,7 @@ def test_long_bodies_take_turns_with_short_ones(run: Any, world: Any) -> None:
             client.request(3, "GET", "/short")
             received = 0
             while True:
-                kind, flags, sid, payload = await client.read_until(0)
+                _, flags, sid, payload = await client.read_until(0)
                 received += len(payload) if sid == 1 else 0
                 if sid == 3 and flags & 1:
                     break

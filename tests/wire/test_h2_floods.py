@@ -50,13 +50,16 @@ def test_frames_that_lead_nowhere_end_the_connection(run: Any, world: Any, flood
         return text(200, "")
 
     async def main() -> None:
-        async with world.serving(answer) as listener, others_are_served(world, listener):
-            async with world.h2(listener) as client:
-                client.request(1, "PUT", "/", end=False)
-                client.request(3, "PUT", "/", end=False)
-                client.frame(3, 0, 3, U32(8))
-                client.send(flood[1] * 20_000)
-                assert await client.ending() == CALM
+        async with (
+            world.serving(answer) as listener,
+            others_are_served(world, listener),
+            world.h2(listener) as client,
+        ):
+            client.request(1, "PUT", "/", end=False)
+            client.request(3, "PUT", "/", end=False)
+            client.frame(3, 0, 3, U32(8))
+            client.send(flood[1] * 20_000)
+            assert await client.ending() == CALM
 
     run(main())
 
@@ -110,11 +113,14 @@ def test_streams_that_make_us_reset_them_count_as_resets(run: Any, world: Any) -
 @pytest.mark.parametrize("fragment", [b"", b"x"])
 def test_a_header_block_without_end_is_stopped(run: Any, world: Any, fragment: bytes) -> None:
     async def main() -> None:
-        async with world.serving() as listener, others_are_served(world, listener):
-            async with world.h2(listener) as client:
-                client.frame(1, 1, 1, client.request_block())
-                client.send(frame(9, 0, 1, fragment) * 10_000)
-                assert await client.ending() == CALM
+        async with (
+            world.serving() as listener,
+            others_are_served(world, listener),
+            world.h2(listener) as client,
+        ):
+            client.frame(1, 1, 1, client.request_block())
+            client.send(frame(9, 0, 1, fragment) * 10_000)
+            assert await client.ending() == CALM
 
     run(main())
 
@@ -133,13 +139,16 @@ def test_a_large_header_block_without_end_is_stopped(run: Any, world: Any) -> No
 
 def test_a_small_block_that_decodes_to_a_huge_list_is_stopped(run: Any, world: Any) -> None:
     async def main() -> None:
-        async with world.serving() as listener, others_are_served(world, listener):
-            async with world.h2(listener) as client:
-                big = client.block((":method", "GET"), (":scheme", "https"), (":path", "/"), ("x-bomb", "a" * 3900))
-                # The last field entered the table: one byte repeats all of it.
-                client.frame(1, 5, 1, big + b"\xbe" * 200_000)
-                assert client.headers((await client.read_until(1))[3])[":status"] == "431"
-                assert await client.ending() == CALM
+        async with (
+            world.serving() as listener,
+            others_are_served(world, listener),
+            world.h2(listener) as client,
+        ):
+            big = client.block((":method", "GET"), (":scheme", "https"), (":path", "/"), ("x-bomb", "a" * 3900))
+            # The last field entered the table: one byte repeats all of it.
+            client.frame(1, 5, 1, big + b"\xbe" * 200_000)
+            assert client.headers((await client.read_until(1))[3])[":status"] == "431"
+            assert await client.ending() == CALM
 
     run(main())
 
@@ -154,8 +163,8 @@ def test_a_client_that_never_reads_is_not_answered_without_end(run: Any, world: 
             return Response(204, [(b"x-filler", b"x" * 10_000)])
 
         async with world.serving(answer) as listener, world.h2(listener) as client:
-            client.reader._limit = 1  # type: ignore[attr-defined]
-            block = client.request_block()
+            client.writer.transport.pause_reading()
+            client.request_block()
             block = client.request_block()
             sender = asyncio.get_running_loop().create_task(_send_many(client, block))
             before = -1
@@ -205,11 +214,14 @@ def test_bodies_in_single_bytes_cost_their_length(run: Any, world: Any) -> None:
 def test_a_connection_that_never_greets_is_closed(run: Any, world: Any) -> None:
     async def main() -> None:
         limits = Limits(header_timeout=0.2)
-        async with world.serving(limits=limits) as listener:
-            async with world.h2(listener, greet=False) as silent, world.h2(listener, greet=False) as slow:
-                slow.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0")
-                for client in (silent, slow):
-                    assert await client.ending() in (None, 0)
+        async with (
+            world.serving(limits=limits) as listener,
+            world.h2(listener, greet=False) as silent,
+            world.h2(listener, greet=False) as slow,
+        ):
+            slow.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0")
+            for client in (silent, slow):
+                assert await client.ending() in (None, 0)
 
     run(main())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 import ssl
@@ -88,9 +89,11 @@ def test_a_client_certificate_of_any_authority_passes_the_handshake(
         context = world.client_context()
         context.load_cert_chain(*pair)
         context.minimum_version = context.maximum_version = version
-        async with world.serving(who, tls=config) as listener:
-            async with world.h1(listener, ssl=context, server_hostname=server_name) as client:
-                assert (await client.get())[2] == b"jane"
+        async with (
+            world.serving(who, tls=config) as listener,
+            world.h1(listener, ssl=context, server_hostname=server_name) as client,
+        ):
+            assert (await client.get())[2] == b"jane"
 
     run(main())
 
@@ -98,9 +101,11 @@ def test_a_client_certificate_of_any_authority_passes_the_handshake(
 def test_no_client_certificate_is_no_certificate(run: Any, world: Any) -> None:
     async def main() -> None:
         config = world.tls(client_ca_files=(str(world.authority.file),))
-        async with world.serving(who, tls=config) as listener:
-            async with world.h1(listener, ssl=world.client_context(), server_hostname="localhost") as client:
-                assert (await client.get())[2] == b"nobody"
+        async with (
+            world.serving(who, tls=config) as listener,
+            world.h1(listener, ssl=world.client_context(), server_hostname="localhost") as client,
+        ):
+            assert (await client.get())[2] == b"nobody"
 
     run(main())
 
@@ -109,9 +114,11 @@ def test_clients_are_not_asked_without_a_client_authority(run: Any, world: Any) 
     async def main() -> None:
         context = world.client_context()
         context.load_cert_chain(*world.authority.issue("jane", client=True))
-        async with world.serving(who, tls=world.tls()) as listener:
-            async with world.h1(listener, ssl=context, server_hostname="localhost") as client:
-                assert (await client.get())[2] == b"nobody"
+        async with (
+            world.serving(who, tls=world.tls()) as listener,
+            world.h1(listener, ssl=context, server_hostname="localhost") as client,
+        ):
+            assert (await client.get())[2] == b"nobody"
 
     run(main())
 
@@ -181,14 +188,16 @@ def replace_pair(world: Any, pair: tuple[Path, Path]) -> None:
 
 def test_changed_files_serve_new_connections_and_old_ones_live_on(run: Any, world: Any) -> None:
     async def main() -> None:
-        async with world.serving(tls=world.tls()) as listener:
-            async with world.h1(listener, ssl=world.client_context(), server_hostname="localhost") as client:
-                assert (await client.get())[0] == 200
-                replace_pair(world, world.authority.issue("renewed", "localhost"))
-                assert listener.reload()
-                assert not listener.reload()
-                assert await served_name(listener, "localhost") == "renewed"
-                assert (await client.get())[0] == 200
+        async with (
+            world.serving(tls=world.tls()) as listener,
+            world.h1(listener, ssl=world.client_context(), server_hostname="localhost") as client,
+        ):
+            assert (await client.get())[0] == 200
+            replace_pair(world, world.authority.issue("renewed", "localhost"))
+            assert listener.reload()
+            assert not listener.reload()
+            assert await served_name(listener, "localhost") == "renewed"
+            assert (await client.get())[0] == 200
 
     run(main())
 
@@ -270,12 +279,32 @@ def test_alpn_chooses_the_protocol(run: Any, world: Any) -> None:
 
 def test_a_handshake_that_never_ends_is_closed(run: Any, world: Any) -> None:
     async def main() -> None:
-        async with world.serving(tls=world.tls(), limits=Limits(header_timeout=0.3)) as listener:
-            async with world.h1(listener) as client:
-                client.send(b"\x16\x03\x01")
-                try:
-                    assert await client.reader.read() == b""
-                except ConnectionError:
-                    pass
+        async with (
+            world.serving(tls=world.tls(), limits=Limits(header_timeout=0.3)) as listener,
+            world.h1(listener) as client,
+        ):
+            client.send(b"\x16\x03\x01")
+            with contextlib.suppress(ConnectionError):
+                assert await client.reader.read() == b""
+
+    run(main())
+
+
+def test_plain_http_on_the_tls_port_is_told_so(run: Any, world: Any) -> None:
+    async def main() -> None:
+        async with world.serving(tls=world.tls()) as listener, world.h1(listener) as client:
+            status, _, body = await client.get()
+            assert (status, body) == (400, b"Client sent an HTTP request to an HTTPS server.\n")
+
+    run(main())
+
+
+def test_a_client_hears_why_its_handshake_failed(run: Any, world: Any) -> None:
+    async def main() -> None:
+        context = world.client_context()
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+        async with world.serving(tls=world.tls(min_version="VersionTLS13")) as listener:
+            with pytest.raises(ssl.SSLError, match="PROTOCOL_VERSION"):
+                await asyncio.open_connection("127.0.0.1", listener.port, ssl=context, server_hostname="localhost")
 
     run(main())

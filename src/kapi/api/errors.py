@@ -135,8 +135,9 @@ class Invalid(APIError):
 
     def __init__(self, kind: GroupKind, name: str, errors: Sequence[FieldError]) -> None:
         self.errors = errors
-        # As field.ErrorList.ToAggregate: the same message is said once.
-        texts = list(dict.fromkeys(str(e) for e in errors))
+        # What is found twice is said once.
+        distinct = {str(e): e for e in errors}
+        texts = list(distinct)
         summary = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
         details: Object = {}
         if name:
@@ -145,7 +146,7 @@ class Invalid(APIError):
             details["group"] = kind.group
         if kind.kind:
             details["kind"] = kind.kind
-        details["causes"] = [e.cause for e in errors]
+        details["causes"] = [e.cause for e in distinct.values()]
         super().__init__(f'{kind} "{name}" is invalid: {summary}', details=details)
 
 

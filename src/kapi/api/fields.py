@@ -64,7 +64,47 @@ def go_value(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, (int, float)):
         return str(value)
+    if isinstance(value, str):
+        return go_quote(value)
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def go_struct(value: Any) -> Any:
+    """A refused object by Go's field names, which is how upstream shows one."""
+    if isinstance(value, dict):
+        return {key[:1].upper() + key[1:]: go_struct(item) for key, item in value.items()}
+    return [go_struct(item) for item in value] if isinstance(value, list) else value
+
+
+_ESCAPES = {
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+    "\\": "\\\\",
+    '"': '\\"',
+}
+
+
+def go_quote(text: str) -> str:
+    """As Go's strconv.Quote."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return '"' + "".join(_go_escape(c) for c in text) + '"'
+
+
+def _go_escape(c: str) -> str:
+    if c in _ESCAPES:
+        return _ESCAPES[c]
+    if c.isprintable():
+        return c
+    code = ord(c)
+    if code < 0x20 or code == 0x7F:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def required(path: str, detail: str = "") -> FieldError:
@@ -79,10 +119,10 @@ def type_invalid(path: str, value: Any, detail: str) -> FieldError:
     return FieldError("FieldValueTypeInvalid", path, detail, value)
 
 
-def not_supported(path: str, value: Any, supported: Sequence[str]) -> FieldError:
-    """The allowed values are listed sorted, quoted."""
-    detail = "supported values: " + ", ".join(json.dumps(v) for v in sorted(supported)) if supported else ""
-    return FieldError("FieldValueNotSupported", path, detail, value)
+def not_supported(path: str, value: Any, supported: Sequence[str], *, in_order: bool = False) -> FieldError:
+    """The allowed values are listed sorted, unless upstream lists them `in_order`; quoted."""
+    shown = ", ".join(json.dumps(v) for v in (supported if in_order else sorted(supported)))
+    return FieldError("FieldValueNotSupported", path, f"supported values: {shown}" if shown else "", value)
 
 
 def forbidden(path: str, detail: str) -> FieldError:

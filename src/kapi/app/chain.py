@@ -6,6 +6,8 @@ import os
 
 from kapi.admission.chain import Chain
 from kapi.admission.plugins.namespace_lifecycle import NamespaceLifecycle
+from kapi.admission.plugins.storage_object_in_use_protection import StorageObjectInUseProtection
+from kapi.admission.plugins.taint_nodes_by_condition import TaintNodesByCondition
 from kapi.aggregator.server import AggregatorServer
 from kapi.api.settings import Settings
 from kapi.apiextensions.server import APIExtensionsServer
@@ -45,7 +47,9 @@ class ServerChain:
             delete_workers=options.etcd.delete_collection_workers,
         )
         settings = Settings(allow_privileged=config.capabilities.allow_privileged, features=config.features)
-        admission = Chain([NamespaceLifecycle(self._namespace)])
+        admission = Chain(
+            [NamespaceLifecycle(self._namespace), TaintNodesByCondition(), StorageObjectInUseProtection()]
+        )
         installer = Installer(self.factory, admission, config.clock, limits, settings)
         self.server = self._create(config, installer)
 

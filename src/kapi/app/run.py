@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from kapi.api.clock import SystemClock
 from kapi.app.chain import ServerChain
 from kapi.app.config import generic_config
-from kapi.app.storage import open_engines
+from kapi.app.storage import Engines, open_engines
 from kapi.options.complete import CompletedOptions
 from kapi.server.hooks import HookContext, HookFailed
 from kapi.server.run import PreparedServer
@@ -44,7 +44,9 @@ def run(completed: CompletedOptions, *, on_ready: Callable[[Ready], None] | None
 async def _run(completed: CompletedOptions, on_ready: Callable[[Ready], None] | None, began: float) -> None:
     stop = asyncio.Event()
     stop_on_signals(stop)
-    engines = await open_engines(completed)
+    engines = await _open_unless_stopped(completed, stop)
+    if engines is None:
+        return
     try:
         config = generic_config(completed, SystemClock(), engines.checks(completed))
         chain = ServerChain(completed, config, engines)
@@ -60,6 +62,19 @@ async def _run(completed: CompletedOptions, on_ready: Callable[[Ready], None] | 
             await chain.close()
     finally:
         await engines.close()
+
+
+async def _open_unless_stopped(completed: CompletedOptions, stop: asyncio.Event) -> Engines | None:
+    """A store that is not there may be waited for; whoever stops the server meanwhile need not wait as well."""
+    opening = asyncio.create_task(open_engines(completed))
+    stopping = asyncio.create_task(stop.wait())
+    await asyncio.wait((opening, stopping), return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if opening.done():
+        return opening.result()
+    opening.cancel()
+    await asyncio.wait((opening,))
+    return None
 
 
 async def _serve(

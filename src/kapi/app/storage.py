@@ -76,8 +76,8 @@ async def open_engines(completed: CompletedOptions) -> Engines:
     started: list[kv.KV] = []
     try:
         for engine in engines.all:
-            await _start(engine, completed.options.generic.storage_initialization_timeout)
             started.append(engine)
+            await _start(engine, completed.options.generic.storage_initialization_timeout)
     except BaseException:
         await asyncio.gather(*(engine.close() for engine in started))
         raise

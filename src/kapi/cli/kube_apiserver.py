@@ -61,7 +61,15 @@ def _start(options: ServerRunOptions) -> int:
 
     from kapi.app.run import run  # the server, which a bad flag should not wait for
 
-    return run(completed)
+    try:
+        return run(completed)
+    except Exception as error:
+        from kapi.cli.problem import explain  # a bug shows its traceback, everything else is a line
+
+        problem = explain(error)
+        if problem is None:
+            raise
+        return _fail(problem.what)
 
 
 def _log_start(options: ServerRunOptions) -> None:

@@ -25,6 +25,8 @@ def explain(error: Exception) -> Problem | None:
         return error
 
     # Imported here: this is the way out, and the way in must not pay for it.
+    from kapi.authn.ca_bundle import CABundleError
+    from kapi.authn.token_file import TokenFileError
     from kapi.storage.kv import StorageError
     from kapi.wire.pki import CertificateError
 
@@ -32,8 +34,8 @@ def explain(error: Exception) -> Problem | None:
         return Problem(
             str(error), "Check the file's owner and mode, or start with another --data-dir to get new certificates."
         )
-    if isinstance(error, StorageError):
-        return Problem(str(error))  # the store's own words say what to do
+    if isinstance(error, (StorageError, CABundleError, TokenFileError)):
+        return Problem(str(error))  # their own words say what to do
     if isinstance(error, OSError):
         return _explain_os(error)
     return None
@@ -43,9 +45,11 @@ def _explain_os(error: OSError) -> Problem:
     where = f" {error.filename}" if error.filename else ""
     said = f"{error.strerror or error}"
     if error.errno == errno.EADDRINUSE:
-        return Problem(f"the port is taken: {said}", "Choose another with --port.")
+        return Problem(f"cannot listen on{where}: the port is taken", "Choose another with --port.")
     if error.errno == errno.EADDRNOTAVAIL:
-        return Problem(f"the address is not one of this machine's: {said}", "Choose another with --bind-address.")
+        return Problem(
+            f"cannot listen on{where}: not an address of this machine", "Choose another with --bind-address."
+        )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return Problem(f"cannot use{where}: {said}", "Check its owner and mode, or choose another with --data-dir.")
     if error.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -127,7 +127,9 @@ class Session:
         self.console.progress("Ctrl-C stops it; twice, at once.")
 
     def logged(self, event: str, fields: Mapping[str, object]) -> None:
-        """The phases of a shutdown are events of the log: people at the terminal and `kapi down` are told of them."""
+        """What is waited for is in the log: people at the terminal are told of it, and `kapi down` of a shutdown."""
+        if event == "etcd_waiting":
+            self.console.progress(f"waiting for the store, attempt {fields['attempt']}: {fields['error']}")
         if event != "shutdown_phase":
             return
         phase = str(fields["phase"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from kapi.api.errors import BadRequest
 from kapi.api.gvk import GroupVersion, GroupVersionKind
@@ -15,6 +15,10 @@ from kapi.schema.compile import decode
 from kapi.schema.errors import TypeMismatch
 from kapi.schema.types import Type
 
+if TYPE_CHECKING:
+    from kapi.codec.protobuf import Body
+
+PROTOBUF = "application/vnd.kubernetes.protobuf"
 Strictness: TypeAlias = Literal["Ignore", "Warn", "Strict"]
 
 _META_STRUCT = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
@@ -126,6 +130,45 @@ class Parsed:
         return value, [*([self._yaml_problem] if self._yaml_problem else []), *(problems or [])]
 
 
+class ParsedProtobuf:
+    """The same for a body in protobuf. It has no unknown fields that anyone could name."""
+
+    __slots__ = ("_body",)
+
+    def __init__(self, body: Body) -> None:
+        self._body = body
+
+    def interpret(self) -> GroupVersionKind:
+        try:
+            return self._body.gvk
+        except ValueError as error:
+            raise Unrecognised(str(error)) from None
+
+    def settle(self, type_: Type | None, strictness: Strictness) -> tuple[Object, list[str]]:
+        from kapi.codec.protobuf import NoMessage
+        from kapi.codec.protobuf_wire import Malformed
+
+        try:
+            value = self._body.decode(type_.name if type_ is not None else "")
+        except (Malformed, NoMessage) as error:
+            raise TypeMismatch.plainly(str(error)) from None
+        if type_ is not None:
+            decode(type_, value)
+        return value, []
+
+
+def _parse(data: bytes, media_type: str) -> Parsed | ParsedProtobuf:
+    if media_type != PROTOBUF:
+        return Parsed(data, media_type)
+    from kapi.codec.protobuf import Body  # loaded with the first body of this form
+    from kapi.codec.protobuf_wire import Malformed
+
+    try:
+        return ParsedProtobuf(Body(data))
+    except Malformed as error:
+        raise Unrecognised(str(error)) from None
+
+
 def decode_object(
     data: bytes,
     media_type: str,
@@ -139,7 +182,7 @@ def decode_object(
     `type_` is the expected kind's; it is looked up when not given.
     """
     try:
-        parsed = Parsed(data, media_type)
+        parsed = _parse(data, media_type)
         actual = _with_defaults(parsed.interpret(), expected)
     except Unrecognised as reason:
         message = f"the object provided is unrecognized (must be of type {expected.kind}): {reason} ({summary(data)})"
@@ -158,7 +201,7 @@ def decode_object(
 def decode_options(data: bytes, media_type: str, expected: GroupVersionKind) -> Object:
     """Options that came as a body, such as DeleteOptions: the same, but failures are told without ceremony."""
     try:
-        parsed = Parsed(data, media_type)
+        parsed = _parse(data, media_type)
         actual = _with_defaults(parsed.interpret(), expected)
         if actual.kind != expected.kind:
             gv = actual.group_version
@@ -173,7 +216,7 @@ def decode_options(data: bytes, media_type: str, expected: GroupVersionKind) -> 
 def decode_untyped(data: bytes, media_type: str, kind: str, strictness: Strictness = "Warn") -> Decoded:
     """A custom resource's body: no type but JSON's; its schema comes later. The gvk is what the body says."""
     try:
-        parsed = Parsed(data, media_type)
+        parsed = _parse(data, media_type)
         gvk = parsed.interpret()
     except Unrecognised as reason:
         raise BadRequest(
@@ -214,20 +257,26 @@ def _with_defaults(actual: GroupVersionKind, expected: GroupVersionKind) -> Grou
 
 
 def _refuse_kind(actual: GroupVersionKind, expected: GroupVersionKind) -> None:
-    group_version = str(actual.group_version)
-    scheme = _SCHEMES.get(expected.group)
-    known = loader.registered_kinds(group_version) if scheme is None or actual.group == expected.group else frozenset()
-    if actual.kind not in known and not (known and actual.kind in _META_KINDS):
-        why = f'no kind "{actual.kind}" is registered for version "{group_version}" in scheme "{scheme or _SCHEME}"'
-    elif actual.kind == expected.kind:
-        wanted = expected.group_version
+    why = unknown_kind(actual, expected)
+    if not why and actual.kind == expected.kind:
         raise BadRequest(
-            f"the API version in the data ({group_version}) does not match the expected API version ({wanted})"
+            f"the API version in the data ({actual.group_version}) does not match the expected API version "
+            f"({expected.group_version})"
         )
-    else:
+    if not why:
         package = _INTERNAL_PACKAGES.get(expected.group, expected.group.partition(".")[0])
         why = f"converting ({actual.version}.{actual.kind}) to ({package}.{expected.kind}): unknown conversion"
     raise BadRequest(_cannot_be_handled(actual, expected, why))
+
+
+def unknown_kind(actual: GroupVersionKind, expected: GroupVersionKind) -> str:
+    """Why a kind means nothing to the server that expected another one; empty when it does."""
+    group_version = str(actual.group_version)
+    scheme = _SCHEMES.get(expected.group)
+    known = loader.registered_kinds(group_version) if scheme is None or actual.group == expected.group else frozenset()
+    if actual.kind in known or (known and actual.kind in _META_KINDS):
+        return ""
+    return f'no kind "{actual.kind}" is registered for version "{group_version}" in scheme "{scheme or _SCHEME}"'
 
 
 def _cannot_be_handled(actual: GroupVersionKind, expected: GroupVersionKind, why: str) -> str:

@@ -6,7 +6,7 @@ from kapi.api import errors
 from kapi.api.call import Call
 from kapi.api.gvk import GroupVersionKind
 from kapi.api.objects import Object
-from kapi.codec.decode import decode_object, decode_options
+from kapi.codec.decode import PROTOBUF, decode_object, decode_options
 from kapi.endpoints.endpoint import Endpoint
 from kapi.registry.options import WriteOptions
 
@@ -25,12 +25,10 @@ def content_type(call: Call) -> str:
 
 
 def media_type(call: Call) -> str:
-    """JSON or YAML; JSON when nothing is said."""
-    given = content_type(call).lower()
-    if given in ("", JSON):
-        return JSON
-    if given == YAML:
-        return YAML
+    """JSON, YAML or protobuf; JSON when nothing is said."""
+    given = content_type(call).lower() or JSON
+    if given in (JSON, YAML, PROTOBUF):
+        return given
     raise errors.UnsupportedMediaType(_UNKNOWN_FORMAT)
 
 
@@ -49,9 +47,32 @@ def decode_body(call: Call, endpoint: Endpoint, body: bytes, kind: str, options:
     new = decoded.object
     if not isinstance(new.get("metadata"), dict):
         new["metadata"] = {}
+    deduplicate_owners(call, new)
     if resource.strategy.default is not None:
         resource.strategy.default(new)
     return new
+
+
+def deduplicate_owners(call: Call, new: Object) -> None:
+    """Owner references that stand twice are taken once, with a warning."""
+    owners = new["metadata"].get("ownerReferences")
+    if not owners or len(owners) < 2:
+        return
+    kept: list[Object] = []
+    doubled: list[str] = []
+    for owner in owners:
+        if owner in kept:
+            if owner.get("uid", "") not in doubled:
+                doubled.append(owner.get("uid", ""))
+        else:
+            kept.append(owner)
+    if doubled:
+        new["metadata"]["ownerReferences"] = kept
+        call.warn(
+            ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and "
+            "may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
+            + ", ".join(doubled)
+        )
 
 
 def check_namespace(call: Call, endpoint: Endpoint, new: Object) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kapi.api.call import Call
 from kapi.api.objects import Object
+from kapi.endpoints.negotiate import Form, negotiate
 from kapi.endpoints.render import Renderer
 from kapi.registry.resource import Resource
 from kapi.registry.store import Store
@@ -27,6 +29,11 @@ class Endpoint:
     store: Store
     renderer: Renderer
     limits: Limits
+
+    def form(self, call: Call, *, streaming: bool = False) -> Form:
+        """In which form the client wants this resource's objects."""
+        is_custom = self.resource.given_schema is not None
+        return negotiate(call.request.headers.get("accept"), streaming=streaming, binary=not is_custom)
 
     def to_stored(self, new: Object) -> Object:
         conversion = self.resource.conversion

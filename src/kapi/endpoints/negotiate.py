@@ -36,17 +36,21 @@ class _Clause(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def negotiate(accept: str | None, *, streaming: bool = False) -> Form:
-    """The first acceptable form, best quality first; NotAcceptable when there is none."""
+def negotiate(accept: str | None, *, streaming: bool = False, binary: bool = True) -> Form:
+    """The first acceptable form, best quality first; NotAcceptable when there is none.
+
+    Without `binary` there is no protobuf: custom resources have no messages.
+    """
     if not accept or not accept.strip():
         return PLAIN
     clauses = _parse(accept)
     if not any(_offered(c) for c in clauses):
-        raise NotAcceptable(_OFFERED + (_STREAMS if streaming else ""))
+        raise NotAcceptable(_OFFERED + (_STREAMS if streaming else ""), details={})
     for clause in clauses:
         form = _form(clause)
-        if form is not None and not (streaming and form.media_type == YAML):
-            return form
+        if form is None or (streaming and form.media_type == YAML) or (form.media_type == PROTOBUF and not binary):
+            continue
+        return form
     raise NotAcceptable(_ACCEPTED)
 
 
@@ -70,8 +74,8 @@ def _offered(clause: _Clause) -> bool:
 def _form(clause: _Clause) -> Form | None:
     if clause.media_type in (JSON, "*/*", "application/*"):
         media_type = JSON
-    elif clause.media_type == YAML:
-        media_type = YAML
+    elif clause.media_type in (YAML, PROTOBUF):
+        media_type = clause.media_type
     else:
         return None
     params = clause.params
@@ -81,5 +85,8 @@ def _form(clause: _Clause) -> Form | None:
         return Form(media_type)
     kind, version = params.get("as", ""), params.get("v", "")
     if kind not in _TRANSFORMS or params.get("g") != "meta.k8s.io" or version not in ("v1", "v1beta1"):
+        return None
+    # As upstream: a table's cells have no protobuf.
+    if kind == "Table" and media_type == PROTOBUF:
         return None
     return Form(media_type, kind, version)

@@ -79,6 +79,8 @@ class ListOptions(NamedTuple):
 
 def list_options(call: Call, resource: Resource, *, watch: bool) -> ListOptions:
     """ListOptions of a list, a watch or a deletecollection, validated."""
+    # As upstream: a watch through the legacy path is checked as a list, and gets no bookmarks.
+    watch = watch and boolean(call, "watch")
     limit = integer(call, "limit")
     timeout = integer(call, "timeoutSeconds")
     try:
@@ -96,7 +98,7 @@ def list_options(call: Call, resource: Resource, *, watch: bool) -> ListOptions:
         limit=limit or 0,
         token=first(call, "continue") or "",
         timeout=timeout,
-        bookmarks=boolean(call, "allowWatchBookmarks"),
+        bookmarks=watch and boolean(call, "allowWatchBookmarks"),
         initial_events=None if initial is None else boolean(call, "sendInitialEvents"),
     )
     found = _watch_problems(options) if watch else _list_problems(options)

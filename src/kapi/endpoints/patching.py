@@ -10,11 +10,12 @@ from kapi.api import errors
 from kapi.api.call import Call
 from kapi.api.clock import rfc3339
 from kapi.api.fields import invalid
-from kapi.api.gvk import GroupKind
+from kapi.api.gvk import GroupKind, GroupVersion, GroupVersionKind
 from kapi.api.objects import Object
 from kapi.codec import json
-from kapi.codec.decode import Parsed, Unrecognised, strict_message
-from kapi.endpoints.bodies import YAML, content_type
+from kapi.codec.decode import Decoded, Parsed, Unrecognised, strict_message, unknown_kind
+from kapi.codec.strict import strict_problems
+from kapi.endpoints.bodies import YAML, content_type, deduplicate_owners
 from kapi.endpoints.endpoint import Endpoint
 from kapi.patch import json_patch, merge_patch, strategic_merge
 from kapi.patch.apply.apply import Applier, apply
@@ -67,10 +68,15 @@ class Patching:
         self._endpoint = endpoint
         self._kind = kind
         self._options = options
+        self._duplicates: list[str] = []  # fields that stand twice in the patch
         if kind == CONTENT_TYPES["apply"]:
             self._patch = self._parse_config(body)
         else:
             self._patch = self._parse_patch(body)
+            if options.field_validation != "Ignore" and json.has_duplicates(body, self._patch):
+                found = strict_problems(None, json.loads_exactly(body, pairs=True))
+                prefix = "json patch " if kind == CONTENT_TYPES["json"] else ""
+                self._duplicates = [prefix + problem for problem in found]
 
     # Reading the patch
 
@@ -102,15 +108,17 @@ class Patching:
     def _parse_config(self, body: bytes) -> Object:
         try:
             parsed = Parsed(body, YAML)
-            value, problems = parsed.settle(None, self._options.field_validation)
         except Unrecognised as error:
-            raise errors.BadRequest(f"error decoding YAML: {error}") from None
+            text = str(error).removeprefix("error converting YAML to JSON: ")
+            raise errors.BadRequest(f"error encoding patch: {text}") from None
+        if parsed.value is not None and not isinstance(parsed.value, dict):
+            text = f"json: cannot unmarshal {json_type(parsed.value)} into Go value of type map[string]interface {{}}"
+            raise errors.BadRequest(f"error decoding patch: error unmarshaling JSON: while decoding JSON: {text}")
+        value, problems = parsed.settle(None, self._options.field_validation)
         if problems and self._options.field_validation == "Strict":
             raise errors.BadRequest(f"error strict decoding YAML: {', '.join(problems)}")
-        for problem in problems:
-            self._call.warn(problem)
-        if not isinstance(value, dict):
-            raise errors.BadRequest("error decoding YAML: the configuration is not an object")
+        for warning in Decoded(value, self._endpoint.resource.gvk, problems).warnings:
+            self._call.warn(warning)
         return value
 
     # Carrying it out
@@ -160,29 +168,77 @@ class Patching:
         resource = self._endpoint.resource
         if not isinstance(new, dict):
             raise self._unfit(new, f"json: cannot unmarshal {json_type(new)} into Go value")
-        if new.get("kind") != resource.kind or new.get("apiVersion") != str(resource.group_version):
-            said = f"{new.get('apiVersion')}, Kind={new.get('kind')}"
-            raise self._unfit(new, f"unable to decode as {resource.kind}: it says {said}")
+        self._check_kind(new)
         shown = orjson.dumps(new)
         try:
             unknown = [f'unknown field "{path}"' for path in decode(resource.schema, new)]
         except TypeMismatch as mismatch:
             raise self._unfit(orjson.loads(shown), mismatch.message) from None
-        if unknown and self._options.field_validation == "Strict":
-            raise self._unfit(new, strict_message(unknown))
+        problems = [*self._duplicates, *unknown]
+        if problems and self._options.field_validation == "Strict":
+            raise self._unfit(orjson.loads(shown), strict_message(problems))
         if self._options.field_validation == "Warn":
-            for problem in unknown:
+            for problem in problems:
                 self._call.warn(problem)
         if not isinstance(new.get("metadata"), dict):
             new["metadata"] = {}
+        deduplicate_owners(self._call, new)
         if resource.strategy.default is not None:
             resource.strategy.default(new)
         return new
 
+    def _check_kind(self, new: Object) -> None:
+        """The patched object is still what it was; a kind that was patched away is put back."""
+        resource = self._endpoint.resource
+        for field, said in (("kind", resource.kind), ("apiVersion", str(resource.group_version))):
+            if new.get(field) is None:
+                new[field] = said
+        if new["kind"] == resource.kind and new["apiVersion"] == str(resource.group_version):
+            return
+        try:
+            actual = GroupVersionKind(*GroupVersion.parse(str(new["apiVersion"])), str(new["kind"]))
+        except ValueError as error:
+            raise self._unfit(new, str(error)) from None
+        why = unknown_kind(actual, resource.gvk) or f"unable to decode {actual.kind} as {resource.kind}"
+        raise self._unfit(new, why)
+
     @staticmethod
     def _unfit(new: Any, why: str) -> errors.Invalid:
-        shown = orjson.dumps(new).decode()
+        shown = orjson.dumps(_as_go_writes(new)).decode()
         return errors.Invalid(GroupKind("", ""), "", [invalid("patch", shown, why)])
+
+
+_METADATA_ORDER = (
+    "name",
+    "generateName",
+    "namespace",
+    "selfLink",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+)
+
+
+def _as_go_writes(new: Any) -> Any:
+    """For messages that quote a whole object: fields in the order in which Go prints them."""
+    if not isinstance(new, dict):
+        return new
+    ordered = {key: new[key] for key in sorted(new)}
+    metadata = ordered.get("metadata")
+    if isinstance(metadata, dict):
+        known = [key for key in _METADATA_ORDER if key in metadata]
+        ordered["metadata"] = {key: metadata[key] for key in (*known, *sorted(metadata.keys() - set(known)))}
+    if isinstance(ordered.get("data"), dict):
+        ordered["data"] = dict(sorted(ordered["data"].items()))
+    return ordered
 
 
 def _apply_conflict(conflict: ApplyConflict) -> errors.APIError:

@@ -8,7 +8,7 @@ from kapi.api import errors
 from kapi.api.call import Call
 from kapi.api.selectors import FieldSelector
 from kapi.endpoints.endpoint import Endpoint
-from kapi.endpoints.negotiate import negotiate
+from kapi.endpoints.negotiate import PROTOBUF, YAML
 from kapi.endpoints.params import ListOptions, first, list_options, revision
 from kapi.endpoints.render import SLICE
 from kapi.endpoints.respond import respond, respond_in_parts
@@ -19,20 +19,22 @@ from kapi.wire.messages import Response
 
 
 async def get(call: Call, endpoint: Endpoint) -> Response:
-    form = negotiate(call.request.headers.get("accept"))
+    form = endpoint.form(call)
     wanted = revision(first(call, "resourceVersion")) if call.params else None
     entry = await endpoint.store.get(call.info.namespace, call.info.name, wanted)
     return await respond(call, 200, endpoint.renderer.object(call, entry, form), form)
 
 
 async def list_(call: Call, endpoint: Endpoint) -> Response:
-    form = negotiate(call.request.headers.get("accept"))
+    form = endpoint.form(call)
     options = list_options(call, endpoint.resource, watch=False)
     listing = await endpoint.store.list(query(call, endpoint, options))
+    if form.media_type == PROTOBUF:
+        await endpoint.renderer.binary.prepare(listing.entries, form)
     parts = endpoint.renderer.listing(call, listing, form)
-    if len(listing.entries) <= SLICE or form.transform or form.media_type != "application/json":
+    if len(listing.entries) <= SLICE or form.transform or form.media_type == YAML:
         return await respond(call, 200, b"".join(parts), form)
-    return respond_in_parts(call, 200, parts)
+    return respond_in_parts(call, 200, parts, form)
 
 
 def query(call: Call, endpoint: Endpoint, options: ListOptions) -> Query:
@@ -62,6 +64,10 @@ def query(call: Call, endpoint: Endpoint, options: ListOptions) -> Query:
 def narrowed_scope(call: Call, endpoint: Endpoint, fields: FieldSelector) -> tuple[str, FieldSelector]:
     """The narrowest scope that holds everything selected, and what of the field selector is left to check."""
     namespace, name = call.info.namespace, fields.exact("metadata.name")
+    if call.info.name:  # only the legacy watch of one object has a name in its path
+        if name is not None and name != call.info.name:
+            raise errors.BadRequest("fieldSelector metadata.name doesn't match requested name")
+        name = call.info.name
     if endpoint.resource.names.namespaced:
         if not namespace:
             namespace = fields.exact("metadata.namespace") or ""

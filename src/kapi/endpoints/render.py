@@ -6,7 +6,8 @@ What can be kept with an entry is made once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -14,11 +15,14 @@ from kapi.api import errors
 from kapi.api.call import Call
 from kapi.api.clock import Clock
 from kapi.api.objects import Object
-from kapi.endpoints.negotiate import Form
+from kapi.endpoints.negotiate import PROTOBUF, Form
 from kapi.endpoints.params import first
 from kapi.registry.resource import Resource
 from kapi.storage.cacher.entry import Entry
 from kapi.storage.objects import Listing
+
+if TYPE_CHECKING:
+    from kapi.endpoints.binary import Binary
 
 # So many entries are joined before others get their turn.
 SLICE = 2_000
@@ -37,9 +41,17 @@ class Renderer:
             str(resource.group_version).encode(),
         )
 
+    @cached_property
+    def binary(self) -> Binary:
+        from kapi.endpoints.binary import Binary  # loaded with the first protobuf answer
+
+        return Binary(self._resource)
+
     # One object
 
     def object(self, call: Call, entry: Entry, form: Form) -> bytes:
+        if form.media_type == PROTOBUF and form.transform != "PartialObjectMetadataList":
+            return self.binary.object(entry, form)
         if not form.transform:
             return self._bytes(entry)
         if form.transform == "Table":
@@ -55,6 +67,8 @@ class Renderer:
         metadata = _list_metadata(listing)
         if form.transform == "Table":
             yield self._table(call, listing.entries, metadata, form)
+        elif form.media_type == PROTOBUF and form.transform != "PartialObjectMetadata":
+            yield from self.binary.listing(listing.entries, metadata, form, SLICE)
         elif form.transform == "PartialObjectMetadataList":
             yield _partial_list(listing, metadata, form)
         elif form.transform:
@@ -111,6 +125,8 @@ class Renderer:
 
     def event(self, call: Call, entry: Entry, form: Form, *, columns: bool) -> bytes | None:
         """The object of an event; a table's columns are sent with the first one only."""
+        if form.media_type == PROTOBUF:
+            return self.binary.object(entry, form) if form.transform != "PartialObjectMetadataList" else None
         if not form.transform:
             return self._bytes(entry)
         if form.transform == "PartialObjectMetadata":

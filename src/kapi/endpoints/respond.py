@@ -1,6 +1,7 @@
 """Answers: bytes that are already JSON, written as the client wants them.
 
-Objects arrive here encoded. Only a client that asks for YAML or pretty JSON makes us decode them again.
+Objects arrive here encoded. Only a client that asks for YAML or pretty JSON makes us decode them again; so does one that
+asks for protobuf where only JSON is at hand.
 """
 
 from __future__ import annotations
@@ -12,25 +13,28 @@ import orjson
 
 from kapi.api.call import Call
 from kapi.api.objects import Object
-from kapi.endpoints.negotiate import JSON, PLAIN, YAML, Form
+from kapi.endpoints.negotiate import JSON, PLAIN, PROTOBUF, YAML, Form
 from kapi.endpoints.params import first
 from kapi.wire.messages import BodyStream, RawHeaders, Response
 
 # As upstream's defaultGzipThresholdBytes: smaller answers are not worth compressing.
 GZIP_FROM = 128 * 1024
 _GZIP_LEVEL = 1
-_TYPES = {JSON: b"application/json", YAML: b"application/yaml"}
+_TYPES = {JSON: JSON.encode(), YAML: YAML.encode(), PROTOBUF: PROTOBUF.encode()}
 
 
 async def respond(call: Call, status: int, body: bytes, form: Form = PLAIN) -> Response:
-    """A JSON document as one answer."""
-    if form.media_type == YAML or _pretty(call):
+    """A document as one answer: JSON, or already in the form."""
+    if form.media_type == PROTOBUF:
+        if body.startswith(b"{"):
+            body = _rewritten(body, form)
+    elif form.media_type == YAML or _pretty(call):
         body = _rewritten(body, form)
     elif not body.endswith(b"\n"):
         body += b"\n"
     headers: RawHeaders = [(b"content-type", _TYPES[form.media_type])]
     if len(body) >= GZIP_FROM and accepts_gzip(call):
-        body = await asyncio.get_running_loop().run_in_executor(None, _gzip, body)
+        body = await asyncio.get_running_loop().run_in_executor(None, gzip, body)
         headers += _GZIPPED
     return Response(status, headers, body)
 
@@ -38,9 +42,9 @@ async def respond(call: Call, status: int, body: bytes, form: Form = PLAIN) -> R
 _GZIPPED = ((b"content-encoding", b"gzip"), (b"vary", b"Accept-Encoding"))
 
 
-def respond_in_parts(call: Call, status: int, parts: Iterable[bytes]) -> Response:
-    """A large JSON document, made and sent part by part so that nothing else has to wait for it."""
-    headers: RawHeaders = [(b"content-type", b"application/json")]
+def respond_in_parts(call: Call, status: int, parts: Iterable[bytes], form: Form = PLAIN) -> Response:
+    """A large document, made and sent part by part so that nothing else has to wait for it."""
+    headers: RawHeaders = [(b"content-type", _TYPES[form.media_type])]
     if not accepts_gzip(call):
         return Response(status, headers, stream=lambda stream: _send(stream, iter(parts)))
     headers += _GZIPPED
@@ -65,7 +69,7 @@ async def _send_compressed(stream: BodyStream, parts: Iterator[bytes]) -> None:
     await stream.write(await run(None, compressor.flush))
 
 
-def _gzip(body: bytes) -> bytes:
+def gzip(body: bytes) -> bytes:
     from isal import igzip  # loaded with the first large answer
 
     compressed: bytes = igzip.compress(body, _GZIP_LEVEL)
@@ -74,7 +78,8 @@ def _gzip(body: bytes) -> bytes:
 
 def accepts_gzip(call: Call) -> bool:
     encodings = call.request.headers.get("accept-encoding")
-    return encodings is not None and "gzip" in encodings
+    # As upstream: the bare word, in lower case and without a quality.
+    return encodings is not None and any(e.strip() == "gzip" for e in encodings.split(","))
 
 
 def _pretty(call: Call) -> bool:
@@ -90,8 +95,19 @@ def _pretty(call: Call) -> bool:
 
 def _rewritten(body: bytes, form: Form) -> bytes:
     decoded: Object = orjson.loads(body)
+    if form.media_type == JSON:
+        return orjson.dumps(decoded, option=orjson.OPT_INDENT_2) + b"\n"
+    return written(decoded, form)
+
+
+def written(document: Object, form: Form) -> bytes:
+    """A document in the form's media type."""
+    if form.media_type == PROTOBUF:
+        from kapi.codec.protobuf import encode_object  # loaded with the first protobuf answer
+
+        return encode_object(document)
     if form.media_type == YAML:
         from kapi.codec.yaml_dump import dumps  # loaded with the first YAML answer
 
-        return dumps(decoded)
-    return orjson.dumps(decoded, option=orjson.OPT_INDENT_2) + b"\n"
+        return dumps(document)
+    return orjson.dumps(document)

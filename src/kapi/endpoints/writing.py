@@ -19,7 +19,6 @@ from kapi.endpoints.bodies import (
     read_object,
 )
 from kapi.endpoints.endpoint import Endpoint
-from kapi.endpoints.negotiate import negotiate
 from kapi.endpoints.params import delete_options, list_options, write_options
 from kapi.endpoints.patching import CONTENT_TYPES, Patching, patch_type
 from kapi.endpoints.reading import query
@@ -43,7 +42,7 @@ def manager_of(call: Call, options: WriteOptions) -> str:
 
 
 async def create(call: Call, endpoint: Endpoint) -> Response:
-    form = negotiate(call.request.headers.get("accept"))
+    form = endpoint.form(call)
     options = write_options(call, "CreateOptions")
     new = await read_object(call, endpoint, options)
     check_namespace(call, endpoint, new)
@@ -79,7 +78,7 @@ def target_of(call: Call) -> Target:
 
 
 async def update(call: Call, endpoint: Endpoint) -> Response:
-    form = negotiate(call.request.headers.get("accept"))
+    form = endpoint.form(call)
     options = write_options(call, "UpdateOptions")
     kind = media_type(call)
     body = await call.request.body(endpoint.limits.body_bytes)
@@ -110,7 +109,7 @@ async def update(call: Call, endpoint: Endpoint) -> Response:
 
 async def patch(call: Call, endpoint: Endpoint) -> Response:
     kind = patch_type(call)
-    form = negotiate(call.request.headers.get("accept"))
+    form = endpoint.form(call)
     applies = kind == CONTENT_TYPES["apply"]
     options = write_options(call, "PatchOptions", apply=applies)
     body = await call.request.body(endpoint.limits.body_bytes)
@@ -137,7 +136,7 @@ async def patch(call: Call, endpoint: Endpoint) -> Response:
 
 
 async def delete(call: Call, endpoint: Endpoint) -> Response:
-    form = negotiate(call.request.headers.get("accept"))
+    form = endpoint.form(call)
     options = delete_options(call, await read_delete_options(call, endpoint))
     entry, gone = await endpoint.store.delete(call, target_of(call), options)
     if gone and not endpoint.resource.returns_deleted:
@@ -159,7 +158,7 @@ def _success(endpoint: Endpoint, entry: Entry) -> bytes:
 
 
 async def delete_collection(call: Call, endpoint: Endpoint) -> Response:
-    form = negotiate(call.request.headers.get("accept"))
+    form = endpoint.form(call)
     selection = list_options(call, endpoint.resource, watch=False)
     body = await read_delete_options(call, endpoint)
     delete_options(call, body)  # bad options are refused before anything is looked for

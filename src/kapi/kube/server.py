@@ -5,6 +5,7 @@ from __future__ import annotations
 from kapi.api.gvk import GroupResource
 from kapi.endpoints.discovery import Catalogue
 from kapi.endpoints.install import Installer
+from kapi.endpoints.openapi.routes import OpenAPI
 from kapi.endpoints.priorities import PRIORITIES
 from kapi.endpoints.root import Roots
 from kapi.kube.resources import RESOURCES
@@ -32,4 +33,8 @@ class KubeServer(GenericServer):
         self.routes.add_prefix("/api/", roots.api, listed=False)
         self.routes.exact["/apis"] = roots.apis
         self.routes.add_prefix("/apis/", roots.apis)
+        openapi = OpenAPI(catalogue)
+        self.routes.exact["/openapi/v2"] = openapi.v2
+        self.routes.exact["/openapi/v3"] = openapi.v3_index
+        self.routes.add_prefix("/openapi/v3/", openapi.v3)
         self.add_post_start_hook("start-system-namespaces-controller", create_system_namespaces)

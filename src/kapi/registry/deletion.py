@@ -128,7 +128,7 @@ class Deletion:
 
     def _check_preconditions(self, metadata: Object) -> None:
         # Named by kind, not by resource: as upstream.
-        kind = GroupResource(self._resource.group, self._resource.kind)
+        kind = GroupResource(*self._resource.group_kind)
         uid, version = self._options.uid, self._options.resource_version
         if uid is not None and uid != metadata.get("uid"):
             raise errors.Conflict(

@@ -9,6 +9,7 @@ from kapi.api import errors
 from kapi.api.call import Call
 from kapi.api.clock import rfc3339
 from kapi.api.fields import invalid
+from kapi.api.gvk import GroupKind
 from kapi.api.names import path_segment
 from kapi.api.objects import Object
 from kapi.registry.metadata import validate_object_meta, validate_object_meta_update
@@ -20,8 +21,20 @@ _LONGEST_BASE = 63 - 5
 OPTIMISTIC_LOCK = "the object has been modified; please apply your changes to the latest version and try again"
 
 
+class BadResourceVersion(errors.APIError):
+    """As upstream: a 500 without a reason."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f'strconv.ParseUint: parsing "{text}": invalid syntax')
+
+
 def generate_name(base: str) -> str:
     return base[:_LONGEST_BASE] + "".join(secrets.choice(_ALPHABET) for _ in range(5))
+
+
+def give_name(metadata: Object) -> None:
+    if metadata.get("generateName") and not metadata.get("name"):
+        metadata["name"] = generate_name(metadata["generateName"])
 
 
 def before_create(call: Call, resource: Resource, new: Object, now: float) -> None:
@@ -33,8 +46,7 @@ def before_create(call: Call, resource: Resource, new: Object, now: float) -> No
     metadata["creationTimestamp"] = rfc3339(now)
     if not resource.names.namespaced:
         metadata.pop("namespace", None)
-    if metadata.get("generateName") and not metadata.get("name"):
-        metadata["name"] = generate_name(metadata["generateName"])
+    give_name(metadata)
     if strategy.prepare_for_create is not None:
         strategy.prepare_for_create(call, new)
     found = validate_object_meta(metadata, namespaced=resource.names.namespaced, validate_name=strategy.validate_name)
@@ -87,6 +99,9 @@ def check_resource_version(resource: Resource, strategy: Strategy, new: Object, 
     if not wanted or wanted == "0":
         if not strategy.unconditional_update:
             error = invalid("metadata.resourceVersion", 0, "must be specified for an update")
-            raise errors.Invalid(resource.group_kind, name, [error])
+            # Named by resource, not by kind: as upstream.
+            raise errors.Invalid(GroupKind(*resource.group_resource), name, [error])
+    elif not wanted.isdecimal():
+        raise BadResourceVersion(wanted)
     elif wanted != old["metadata"]["resourceVersion"]:
         raise errors.Conflict(resource.group_resource, name, OPTIMISTIC_LOCK)

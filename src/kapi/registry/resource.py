@@ -85,7 +85,8 @@ class Conversion:
 class StoreHooks(Protocol):
     """What must happen around a write besides storing: addresses and ports are taken and given back.
 
-    The returned function is called once the write has succeeded (True) or failed (False).
+    A write begins before the object is validated, so that what is filled in here is judged too. The returned function is
+    called once the write has succeeded (True) or failed (False).
     """
 
     async def begin_create(self, call: Call, new: Object, options: WriteOptions) -> Finish | None: ...
@@ -158,7 +159,9 @@ class Resource:
 
     @property
     def group_kind(self) -> GroupKind:
-        return GroupKind(self.group, self.kind)
+        """As errors name it: upstream knows an object by the kind it is stored as."""
+        stored = self.gvk if self.conversion is None else self.conversion.stored
+        return GroupKind(stored.group, stored.kind)
 
 
 @cache

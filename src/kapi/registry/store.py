@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -15,9 +14,9 @@ from kapi.api.objects import Object, Revision
 from kapi.patch.apply.managed import keep_times
 from kapi.registry.attributes import Admission, Attributes, Operation
 from kapi.registry.deletion import Deletion
-from kapi.registry.lifecycle import before_create, before_update, check_resource_version, generate_name
+from kapi.registry.lifecycle import before_create, before_update, check_resource_version, generate_name, give_name
 from kapi.registry.options import DeleteOptions, WriteOptions
-from kapi.registry.resource import Finish, Resource, StoreHooks
+from kapi.registry.resource import Finish, Resource
 from kapi.registry.strategy import Strategy
 from kapi.registry.translate import storage_errors
 from kapi.storage.cacher.entry import Entry
@@ -115,32 +114,32 @@ class Store:
             call, "CREATE", Target(namespace=namespace, name=new["metadata"].get("name", "")), new, None, options
         )
         await self._admission.mutate(attributes)
-        before_create(call, self.resource, new, self.clock.now())
-        await self._admission.validate(attributes)
-        name = new["metadata"]["name"]
-        key = self.key(namespace, name)
-        new["metadata"].pop("resourceVersion", None)
-        async with self._around(lambda hooks: hooks.begin_create(call, new, options)):
-            value = self.objects.encode(new)
-            with storage_errors(self.resource.group_resource, name):
-                if options.dry_run:
-                    if await self.objects.get(key, None) is not None:
-                        raise errors.AlreadyExists(self.resource.group_resource, name)
-                    return self.objects.cacher.make_entry.unstored(key, value)
-                return await self.objects.create(key, value)
-
-    @asynccontextmanager
-    async def _around(self, begin: Callable[[StoreHooks], Awaitable[Finish | None]]) -> AsyncIterator[None]:
-        """What the resource does besides storing, undone when storing fails."""
-        finish = await begin(self.resource.hooks) if self.resource.hooks is not None else None
+        hooks = self.resource.hooks
+        if hooks is not None:
+            give_name(new["metadata"])
+        finish = await hooks.begin_create(call, new, options) if hooks is not None else None
         try:
-            yield
+            before_create(call, self.resource, new, self.clock.now())
+            await self._admission.validate(attributes)
+            name = new["metadata"]["name"]
+            key = self.key(namespace, name)
+            new["metadata"].pop("resourceVersion", None)
+            with storage_errors(self.resource.group_resource, name):
+                entry = await self._insert(key, name, self.objects.encode(new), options)
         except BaseException:
             if finish is not None:
                 await finish(False)
             raise
         if finish is not None:
             await finish(True)
+        return entry
+
+    async def _insert(self, key: str, name: str, value: bytes, options: WriteOptions) -> Entry:
+        if not options.dry_run:
+            return await self.objects.create(key, value)
+        if await self.objects.get(key, None) is not None:
+            raise errors.AlreadyExists(self.resource.group_resource, name)
+        return self.objects.cacher.make_entry.unstored(key, value)
 
     async def update(
         self,
@@ -157,6 +156,7 @@ class Store:
         key = self.key(target.namespace, target.name)
         hooks = self.resource.hooks if not target.subresource else None
         pending: Pending = []  # of the attempt under way
+        gone: list[Object] = []  # the object, if its last finalizer goes with this
 
         async def settle(*, stored: bool) -> None:
             while pending:
@@ -164,6 +164,7 @@ class Store:
 
         async def change(current: Entry | None) -> Decision:
             await settle(stored=False)
+            gone.clear()
             if current is None:
                 return await self._create_on_update(call, target, transform, options, pending)
             old = current.object
@@ -172,16 +173,17 @@ class Store:
             check_resource_version(self.resource, rules, new, old)
             attributes = self.attributes(call, "UPDATE", target, new, old, options)
             await self._admission.mutate(attributes)
-            before_update(call, self.resource, rules, new, old)
-            await self._admission.validate(attributes)
             if hooks is not None and (finish := await hooks.begin_update(call, new, old, options)):
                 pending.append(finish)
+            before_update(call, self.resource, rules, new, old)
+            await self._admission.validate(attributes)
             new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
             keep_times(old, new)
             if new == old:
                 return KEEP
             value = self.objects.encode(new)
             if goes_with_update(self.resource.strategy, new):
+                gone.append(new)
                 return Remove(value)
             return Write(value)
 
@@ -195,6 +197,8 @@ class Store:
             await settle(stored=False)
             raise
         await settle(stored=True)
+        if gone and self.resource.hooks is not None:
+            await self.resource.hooks.after_delete(call, gone[0], DeleteOptions(dry_run=options.dry_run))
         return result
 
     async def _create_on_update(
@@ -203,11 +207,11 @@ class Store:
         new = await transform(None)
         attributes = self.attributes(call, "CREATE", target, new, None, options)
         await self._admission.mutate(attributes)
-        before_create(call, self.resource, new, self.clock.now())
-        await self._admission.validate(attributes)
         hooks = self.resource.hooks
         if hooks is not None and (finish := await hooks.begin_create(call, new, options)):
             pending.append(finish)
+        before_create(call, self.resource, new, self.clock.now())
+        await self._admission.validate(attributes)
         return Write(self.objects.encode(new))
 
     async def _dry_update(

@@ -92,3 +92,4 @@ def field_value(*path: str, absent: Cell = "") -> Callable[[Object], Any]:
 
 NAME = Column("Name", name_of, format="name", description="The name of the object.")
 AGE = Column("Age", created_at, show=age, description="How long ago the object was created.")
+CREATED_AT = Column("Created At", created_at, type="date", description="When the object was created.")

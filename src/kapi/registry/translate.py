@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from kapi.api import errors
 from kapi.api.gvk import GroupResource
 from kapi.storage import kv
@@ -39,25 +36,39 @@ def too_large_resource_version(wanted: int, current: int) -> errors.Timeout:
     return error
 
 
-@contextmanager
-def storage_errors(resource: GroupResource, name: str = "", *, wanted: int = 0) -> Iterator[None]:
-    try:
-        yield
-    except kv.NotFound:
-        raise errors.NotFound(resource, name) from None
-    except kv.KeyExists:
-        raise errors.AlreadyExists(resource, name) from None
-    except ContinuationExpired as expired:
-        raise ContinueExpired(expired.token) from None
-    except kv.Compacted:
-        raise errors.Expired(TOO_OLD) from None
-    except kv.FutureRevision as future:
-        raise too_large_resource_version(wanted, future.current) from None
-    except NotReady as not_ready:
-        raise errors.TooManyRequests(str(not_ready)) from None
-    except kv.TooLarge as large:
-        raise errors.RequestEntityTooLarge(f"Request entity too large: {large}") from None
-    except kv.NoSpace as full:
-        raise errors.InternalError(str(full)) from full
-    except kv.StorageError as failed:
-        raise errors.ServiceUnavailable(str(failed)) from failed
+class storage_errors:
+    """A context in which storage errors become API errors. A class, because every read enters one."""
+
+    __slots__ = ("_name", "_resource", "_wanted")
+
+    def __init__(self, resource: GroupResource, name: str = "", *, wanted: int = 0) -> None:
+        self._resource = resource
+        self._name = name
+        self._wanted = wanted
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if isinstance(error, kv.StorageError):
+            raise self._translated(error) from error
+
+    def _translated(self, error: kv.StorageError) -> errors.APIError:
+        match error:
+            case kv.NotFound():
+                return errors.NotFound(self._resource, self._name)
+            case kv.KeyExists():
+                return errors.AlreadyExists(self._resource, self._name)
+            case ContinuationExpired():
+                return ContinueExpired(error.token)
+            case kv.Compacted():
+                return errors.Expired(TOO_OLD)
+            case kv.FutureRevision():
+                return too_large_resource_version(self._wanted, error.current)
+            case NotReady():
+                return errors.TooManyRequests(str(error))
+            case kv.TooLarge():
+                return errors.RequestEntityTooLarge(f"Request entity too large: {error}")
+            case kv.NoSpace():
+                return errors.InternalError(str(error))
+            case _:
+                return errors.ServiceUnavailable(str(error))

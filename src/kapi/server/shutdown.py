@@ -71,18 +71,19 @@ class Shutdown:
                 listener.close()
 
     async def _drain(self) -> None:
-        connections = () if self._config.shutdown_send_retry_after else self._life.listeners
         await asyncio.gather(
-            *(listener.drain(self._config.request_timeout) for listener in connections),
-            self._drain_requests(),
-            self._life.watches.terminate(self._config.shutdown_watch_grace_period),
+            self._drain_requests(), self._life.watches.terminate(self._config.shutdown_watch_grace_period)
         )
         self._life.drained.set()
 
     async def _drain_requests(self) -> None:
-        requests = self._life.requests
+        requests, timeout = self._life.requests, self._config.request_timeout
+        deadline = asyncio.get_running_loop().time() + timeout
+        if not self._config.shutdown_send_retry_after:
+            # What a connection still has is served before it closes; only then is the door of the wait group shut.
+            await asyncio.gather(*(listener.drain(timeout) for listener in self._life.listeners))
         try:
-            async with asyncio.timeout(self._config.request_timeout):
+            async with asyncio.timeout_at(deadline):
                 await requests.wait()
         except TimeoutError:
             self._log.warning("requests_not_drained", requests=requests.count)

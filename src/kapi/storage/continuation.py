@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import base64
-import json
 import posixpath
 import re
 from typing import NamedTuple
+
+import orjson
 
 from kapi.api.objects import Revision
 
 _VERSION = "meta.k8s.io/v1"
 # A token with this revision continues at the newest state: the consistent one has been compacted.
 INCONSISTENT = Revision(-1)
+_HIGHEST = (1 << 63) - 1
 
 
 class InvalidToken(ValueError):
@@ -25,8 +27,7 @@ class Continuation(NamedTuple):
 
     def encode(self) -> str:
         data = {"v": _VERSION, "rv": self.revision, "start": self.start}
-        raw = json.dumps(data, separators=(",", ":")).encode()
-        return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+        return base64.urlsafe_b64encode(orjson.dumps(data)).rstrip(b"=").decode()
 
     @classmethod
     def decode(cls, token: str) -> Continuation:
@@ -35,7 +36,7 @@ class Continuation(NamedTuple):
         if version != _VERSION:
             raise InvalidToken(f"continue key is not valid: server does not recognize this encoded version {version}")
         revision, start = data.get("rv", 0), data.get("start", "")
-        if not isinstance(revision, int) or revision == 0:
+        if not isinstance(revision, int) or not revision or not -_HIGHEST <= revision <= _HIGHEST:
             raise InvalidToken(
                 f"continue key is not valid: incorrect encoded start resourceVersion (version {_VERSION})"
             )
@@ -43,9 +44,9 @@ class Continuation(NamedTuple):
             raise InvalidToken(f"continue key is not valid: encoded start key empty (version {_VERSION})")
         absolute = start if start.startswith("/") else "/" + start
         # A start key may not step out of the list's prefix.
-        if posixpath.normpath(absolute) != absolute:
+        if absolute.startswith("//") or posixpath.normpath(absolute) != absolute:
             raise InvalidToken(f"continue key is not valid: {start}")
-        return cls(absolute[1:], Revision(revision))
+        return cls(absolute[1:], Revision(max(revision, INCONSISTENT)))
 
 
 def _decode_base64(token: str) -> bytes:
@@ -58,7 +59,7 @@ def _decode_base64(token: str) -> bytes:
 
 def _decode_json(raw: bytes) -> dict[str, object]:
     try:
-        data = json.loads(raw)
+        data = orjson.loads(raw)
     except ValueError:
         text = raw.decode("latin-1")
         first = repr(text[0])[1:-1].replace("\\x", "\\u00") if text else ""

@@ -47,5 +47,11 @@ class StorageFactory:
             self._stores[path] = store
         return store
 
+    def shared(self, resource: GroupResource, prefix: str, shape: Shape, *, ttl: int = 0) -> ObjectStore:
+        """For the few keys that servers keep for each other: always read from the engine, never cached."""
+        path = f"{self._config.root.rstrip('/')}/{prefix}/"
+        engine = self._engine(resource)
+        return ObjectStore(engine, Cacher(engine, path, shape, self._clock), ttl=ttl, cached=False)
+
     async def close(self) -> None:
         await asyncio.gather(*(store.cacher.close() for store in self._stores.values()))

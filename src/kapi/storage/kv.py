@@ -148,6 +148,10 @@ class KV(Protocol):
     """Whether an acknowledged write has always reached every sink before its caller goes on (embedded engines)."""
 
     @property
+    def supports_progress(self) -> bool:
+        """Whether `Watch.request_progress` is answered, and can be trusted."""
+
+    @property
     def current(self) -> Revision:
         """The newest revision this engine knows to be committed and delivered; exact where `in_step`."""
 

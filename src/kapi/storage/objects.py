@@ -14,11 +14,15 @@ from kapi.api.objects import Object, Revision
 from kapi.storage import kv
 from kapi.storage.cacher.cacher import Cacher, NotReady
 from kapi.storage.cacher.entry import Entry
+from kapi.storage.cacher.feed import CachedFeed, Feed
 from kapi.storage.continuation import INCONSISTENT, Continuation
+from kapi.storage.direct import DirectFeed
 
 # A first read may wait this long for the cache to be filled; after that it is told to try again.
 FILL_SECONDS = 5.0
 _DIRECT_PAGE = 500
+_LARGEST_PAGE = 10_000
+_LARGEST_REVISION = (1 << 63) - 1
 
 Selects: TypeAlias = Callable[[Entry], bool]
 Entries: TypeAlias = list[Entry]
@@ -95,8 +99,7 @@ class ObjectStore:
     # Writing
 
     async def create(self, key: str, value: bytes) -> Entry:
-        lease = await self._kv.grant(self._ttl) if self._ttl else 0
-        revision = await self._kv.create(key, value, lease=lease)
+        revision = await self._leased(lambda lease: self._kv.create(key, value, lease=lease))
         return self.entry(key, value, revision, revision)
 
     async def update(self, key: str, change: Change, *, create: bool = False) -> tuple[Entry, bool]:
@@ -114,37 +117,44 @@ class ObjectStore:
             try:
                 decision = await change(current)
             except Exception:
-                if fresh:
-                    raise
-                newest = await self._read(key)
-                if (newest and newest.revision) == (current and current.revision):
+                newest = current if fresh else await self._read(key)
+                if _same(newest, current):
                     raise
                 current, fresh = newest, True
                 continue
+            if decision == KEEP and current is not None:
+                newest = current if fresh else await self._read(key)
+                if _same(newest, current):
+                    return current, False
+                current, fresh = newest, True
+                continue
             try:
-                return await self._carry_out(key, current, decision, fresh=fresh)
-            except (kv.Conflict, kv.KeyExists, kv.NotFound):
+                return await self._carry_out(key, current, decision)
+            except kv.Conflict as conflict:
+                current, fresh = self._entry_of(conflict.current), True
+            except (kv.KeyExists, kv.NotFound):
                 current, fresh = await self._read(key), True
 
-    async def _carry_out(
-        self, key: str, current: Entry | None, decision: Decision, *, fresh: bool
-    ) -> tuple[Entry, bool]:
+    async def _carry_out(self, key: str, current: Entry | None, decision: Decision) -> tuple[Entry, bool]:
         if current is None:
-            assert isinstance(decision, Write)
+            assert isinstance(decision, Write), "what is not there can only be created"
             return await self.create(key, decision.value), True
-        if decision == KEEP:
-            if not fresh and await self._kv.revision() != current.revision:
-                newest = await self._read(key)
-                if newest is None or newest.revision != current.revision:
-                    raise kv.NotFound(key)
-            return current, False
         if isinstance(decision, Remove):
             await self._kv.delete(key, current.revision)
             return self.cacher.make_entry(key, decision.last, current.revision, current.created), False
         assert isinstance(decision, Write)
-        lease = await self._kv.grant(self._ttl) if self._ttl else 0
-        revision = await self._kv.update(key, decision.value, current.revision, lease=lease)
-        return self.entry(key, decision.value, revision, current.created), False
+        value, expected = decision.value, current.revision
+        revision = await self._leased(lambda lease: self._kv.update(key, value, expected, lease=lease))
+        return self.entry(key, value, revision, current.created), False
+
+    async def _leased(self, write: Callable[[int], Awaitable[Revision]]) -> Revision:
+        """Write with a lease where objects expire; a shared one may end between its grant and its use."""
+        if not self._ttl:
+            return await write(0)
+        try:
+            return await write(await self._kv.grant(self._ttl))
+        except kv.LeaseNotFound:
+            return await write(await self._kv.grant(self._ttl))
 
     async def delete(self, key: str, check: Callable[[Entry], None]) -> Entry:
         """Remove the key if `check` does not object to its newest state; the last state, at the delete's revision."""
@@ -155,24 +165,36 @@ class ObjectStore:
                     raise kv.NotFound(key)
                 current, fresh = await self._read(key), True
                 continue
-            if fresh:
+            try:
                 check(current)
+            except Exception:
+                newest = current if fresh else await self._read(key)
+                if _same(newest, current):
+                    raise
+                current, fresh = newest, True
+                continue
             try:
                 revision, _ = await self._kv.delete(key, current.revision)
                 return current.at(revision)
-            except (kv.Conflict, kv.NotFound):
-                current, fresh = await self._read(key), True
+            except kv.Conflict as conflict:
+                current, fresh = self._entry_of(conflict.current), True
 
     async def _newest_known(self, key: str) -> tuple[Entry | None, bool]:
         """The entry from the cache, and whether it is sure to be the newest."""
-        if not self._cached:
-            return await self._read(key), True
-        await self.cacher.started(FILL_SECONDS)
-        return self.cacher.get(key), self._kv.in_step
+        if self._cached:
+            try:
+                await self.cacher.started(FILL_SECONDS)
+                return self.cacher.get(key), self._kv.in_step
+            except NotReady:
+                pass
+        return await self._read(key), True
 
     async def _read(self, key: str) -> Entry | None:
         found, _ = await self._kv.get(key)
-        return self.cacher.make_entry(key, found.value, found.revision, found.created) if found else None
+        return self._entry_of(found) if found else None
+
+    def _entry_of(self, item: kv.KeyValue) -> Entry:
+        return self.cacher.make_entry(item.key, item.value, item.revision, item.created)
 
     # Reading
 
@@ -180,36 +202,63 @@ class ObjectStore:
         """The object; at a state not older than `revision`, or the newest when that is None."""
         if self._cached and (revision is not None or self._kv.in_step):
             cacher = self.cacher
-            if not cacher.ready:
-                await cacher.started(FILL_SECONDS)
-            if revision:
-                await cacher.wait_until(revision)
-            return cacher.get(key)
-        if revision and revision > await self._kv.revision():
-            raise kv.FutureRevision(await self._kv.revision())
-        return await self._read(key)
+            try:
+                if not cacher.ready:
+                    await cacher.started(FILL_SECONDS)
+                if revision:
+                    await cacher.wait_until(revision)
+                return cacher.get(key)
+            except (NotReady, kv.FutureRevision):
+                pass  # the store knows better
+        found, newest = await self._kv.get(key)
+        if revision and revision > newest:
+            raise kv.FutureRevision(newest)
+        return self._entry_of(found) if found else None
 
     async def list(self, query: Query) -> Listing:
         if query.continuation is not None:
             return await self._list_on(query, query.continuation)
         if query.revision and query.exact:
             return await self._list_at(query, query.revision, "")
-        if not self._cached:
-            return await self._list_at(query, kv.NO_REVISION, "")
+        if self._cached and await self._cache_answers(query):
+            return self._page(query, self.cacher.select(query.scope), self.cacher.revision)
+        return await self._list_at(query, kv.NO_REVISION, "", at_least=query.revision or kv.NO_REVISION)
+
+    async def _cache_answers(self, query: Query) -> bool:
+        """Whether the cache can answer: it is filled, and has come up to what the query asks for."""
         try:
             await self.cacher.started(FILL_SECONDS)
-        except NotReady:
-            return await self._list_at(query, kv.NO_REVISION, "")
-        if query.revision is None:
-            await self.catch_up()
-        elif query.revision:
+            if query.revision is None:
+                return await self.catch_up()
             await self.cacher.wait_until(query.revision)
-        return self._page(query, self.cacher.select(query.scope), self.cacher.revision)
+        except NotReady:
+            # As upstream: what is cheap for the store goes to it, the rest waits for the cache.
+            if not query.limit or query.selects is not None:
+                raise
+            return False
+        except kv.FutureRevision:
+            return False
+        return True
 
-    async def catch_up(self) -> None:
-        """Bring the cache to the newest state."""
-        if not self._kv.in_step:
+    async def catch_up(self) -> bool:
+        """Bring the cache to the store's newest state; whether that could be done in time."""
+        if self._kv.in_step:
+            return True
+        if not self._kv.supports_progress:
+            return False
+        try:
             await self.cacher.wait_until(await self._kv.revision())
+        except kv.FutureRevision:
+            return False
+        return True
+
+    async def feed(self, scope: str, *, newest: bool) -> Feed:
+        """Where a watch takes its events from; `newest` when it must begin with the store's newest state."""
+        if self._cached:
+            await self.cacher.started(FILL_SECONDS)
+            if not newest or await self.catch_up():
+                return CachedFeed(self.cacher, scope)
+        return DirectFeed(self._kv, self.cacher.make_entry, scope)
 
     async def _list_on(self, query: Query, continuation: Continuation) -> Listing:
         start = query.scope + continuation.start
@@ -218,24 +267,41 @@ class ObjectStore:
         try:
             return await self._list_at(query, continuation.revision, start)
         except kv.Compacted:
-            raise ContinuationExpired(Continuation(continuation.start, INCONSISTENT).encode()) from None
+            raise ContinuationExpired(Continuation("/" + continuation.start, INCONSISTENT).encode()) from None
 
-    async def _list_at(self, query: Query, revision: Revision, start: str) -> Listing:
+    async def _list_at(
+        self, query: Query, revision: Revision, start: str, *, at_least: Revision = kv.NO_REVISION
+    ) -> Listing:
         """The state at one revision: from the cache when nothing has changed since, else from the engine."""
         cacher = self.cacher
+        if revision > _LARGEST_REVISION or at_least > _LARGEST_REVISION:
+            raise kv.FutureRevision(await self._kv.revision())
         if self._cached and cacher.ready and revision and cacher.changed <= revision <= cacher.revision:
             return self._page(query, cacher.select(query.scope, start), revision)
-        limit = query.limit
+        if not query.scope.endswith("/"):
+            return await self._one_at(query, revision, at_least)
+        limit, size = query.limit, query.limit or _DIRECT_PAGE
         found: Entries = []
         while True:
-            page = await self._kv.range(query.scope, start=start, limit=limit or _DIRECT_PAGE, revision=revision)
+            page = await self._kv.range(query.scope, start=start, limit=size, revision=revision)
             revision = page.revision
-            entries = [cacher.make_entry(i.key, i.value, i.revision, i.created) for i in page.items]
+            if revision < at_least:
+                raise kv.FutureRevision(revision)
+            entries = [self._entry_of(item) for item in page.items]
             found += entries if query.selects is None else filter(query.selects, entries)
             if not page.more or (limit and len(found) >= limit):
                 break
             start = page.items[-1].key + "\0"
+            size = min(2 * size, _LARGEST_PAGE)  # as upstream: a selector that takes little needs few round trips
         return self._cut(query, found, revision, beyond=page.count - len(page.items))
+
+    async def _one_at(self, query: Query, revision: Revision, at_least: Revision) -> Listing:
+        """A list of one key, if it is there."""
+        found, newest = await self._kv.get(query.scope, revision)
+        if newest < at_least:
+            raise kv.FutureRevision(newest)
+        entries = [self._entry_of(found)] if found else []
+        return self._page(query, entries, revision or newest)
 
     def _page(self, query: Query, entries: Entries, revision: Revision) -> Listing:
         selected = entries if query.selects is None else [e for e in entries if query.selects(e)]
@@ -251,3 +317,7 @@ class ObjectStore:
         page = selected[:limit]
         continuation = Continuation("/" + page[-1].key[len(query.scope) :] + "\0", revision)
         return Listing(page, revision, continuation, left if query.selects is None else None)
+
+
+def _same(one: Entry | None, other: Entry | None) -> bool:
+    return (one and one.revision) == (other and other.revision)

@@ -1,4 +1,5 @@
-"""Bind: a listening socket from an address. A port already taken is an OSError, as the kernel reports it."""
+"""Bind: a listening socket from an address. A port already taken is an OSError, as the kernel reports it,
+whose `filename` says which."""
 
 from __future__ import annotations
 
@@ -27,8 +28,9 @@ class Bind:
             self._configure(listening, family)
             listening.bind(address)
             listening.listen(BACKLOG)
-        except BaseException:
+        except OSError as error:
             listening.close()
+            error.filename = f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
             raise
         return listening
 

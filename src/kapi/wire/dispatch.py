@@ -19,7 +19,7 @@ class Dispatch(asyncio.Protocol):
         self._service = service
         self._transport: asyncio.Transport | None = None
         self._first = b""
-        self._timer: asyncio.TimerHandle | None = None
+        self._deadline = service.now + service.limits.header_timeout
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -30,7 +30,6 @@ class Dispatch(asyncio.Protocol):
             self._become(H1Connection)
         else:
             self._service.connections.add(self)
-            self._deadline = self._service.now + self._service.limits.header_timeout
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._service.disconnected(self)

@@ -16,6 +16,11 @@ from kapi.wire.framing import ErrorLog
 from kapi.wire.tls_names import cipher_string, curve_names, min_version
 from kapi.wire.tls_native import request_any_certificate, set_groups
 
+_NOT_TLS = (
+    b"HTTP/1.0 400 Bad Request\r\nConnection: close\r\nContent-Length: 48\r\n\r\n"
+    b"Client sent an HTTP request to an HTTPS server.\n"
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SNICertificate:
@@ -96,6 +101,7 @@ class ServerTLS:
     def _context(self, cert_file: str, key_file: str) -> _Inner:
         config = self._config
         context = _Inner(ssl.PROTOCOL_TLS_SERVER)
+        context.sslobject_class = _Handshake
         context.minimum_version = min_version(config.min_version)
         context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
         context.set_ciphers(cipher_string(config.cipher_suites))
@@ -112,6 +118,30 @@ class ServerTLS:
         return context
 
 
+class _Handshake(ssl.SSLObject):
+    """A connection whose failed handshake is explained to the client.
+
+    asyncio drops the connection on an error and with it what OpenSSL had to say. Wanting to read makes it send that
+    first; the client leaves by itself, or the handshake's time runs out.
+    """
+
+    outgoing: ssl.MemoryBIO
+    _failure: ssl.SSLError | None = None
+
+    def do_handshake(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+        try:
+            super().do_handshake()
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            raise
+        except ssl.SSLError as error:
+            self._failure = error
+            if error.reason == "HTTP_REQUEST":
+                self.outgoing.write(_NOT_TLS)
+            raise ssl.SSLWantReadError(ssl.SSL_ERROR_WANT_READ, "the reason is to be sent") from error
+
+
 class _Inner(ssl.SSLContext):
     """A context and what must live as long as it does."""
 
@@ -124,8 +154,11 @@ class _Outer(ssl.SSLContext):
 
     current: _Inner
 
-    def wrap_bio(self, *args: Any, **options: Any) -> ssl.SSLObject:
-        return self.current.wrap_bio(*args, **options)
+    def wrap_bio(self, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO, *args: Any, **options: Any) -> ssl.SSLObject:
+        connection = self.current.wrap_bio(incoming, outgoing, *args, **options)
+        assert isinstance(connection, _Handshake)
+        connection.outgoing = outgoing
+        return connection
 
 
 def _choose(connection: ssl.SSLObject, name: str | None, default: ssl.SSLContext) -> None:

@@ -28,7 +28,7 @@ def validate(_: Call, new: Object) -> list[FieldError]:
     size = sum(len(value.encode()) for value in data.values())
     size += sum(len(base64.b64decode(value)) for value in binary.values())
     if size > MAX_BYTES:
-        errors.append(too_long("", MAX_BYTES))
+        errors.append(too_long("[]", MAX_BYTES))
     return errors
 
 

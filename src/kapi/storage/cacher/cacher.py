@@ -1,12 +1,13 @@
 """The cache of one resource: entries by key, the window of recent events, and the watchers of both.
 
-It follows the store by list and watch. Embedded engines call `events` before a write's caller goes on, so there the
-cache is never behind; on etcd `wait_until` catches up with a revision first.
+It follows the store by list and watch. Embedded engines call `events` before a write's caller goes on, so there a cache
+that is ready is never behind; on etcd it may be, and `wait_until` catches up with a revision first.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 from bisect import bisect_left, insort
 from collections.abc import Sequence
 from typing import Protocol
@@ -14,11 +15,11 @@ from typing import Protocol
 from kapi.api.clock import Clock
 from kapi.api.objects import Revision
 from kapi.storage import kv
-from kapi.storage.cacher.entry import Entry, EntryMaker, Shape
+from kapi.storage.cacher.entry import Entry, EntryMaker, Shape, Undecodable
 from kapi.storage.cacher.window import CacheEvent, Window
 from kapi.telemetry.log import log
 
-PAGE = 10_000
+PAGE = 5_000
 RETRY_SECONDS = 1.0
 PROGRESS_SECONDS = 0.1
 # How long a read waits for a revision the cache has not seen, as upstream's blockTimeout.
@@ -26,7 +27,11 @@ CATCH_UP_SECONDS = 3.0
 
 
 class NotReady(kv.StorageError):
-    """The cache is being filled; the client may try again in a moment."""
+    """The cache is being filled; the client may try again in so many seconds."""
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__("storage is (re)initializing")
+        self.retry_after = retry_after
 
 
 class Watcher(Protocol):
@@ -36,8 +41,8 @@ class Watcher(Protocol):
 
     def deliver(self, event: CacheEvent) -> None: ...
 
-    def invalidated(self) -> None:
-        """The cache started anew: what this watcher saw so far no longer leads to what comes."""
+    def ended(self, error: kv.StorageError | None) -> None:
+        """Nothing more will come: what this watcher saw so far no longer leads to what comes next."""
 
 
 class Cacher:
@@ -51,14 +56,16 @@ class Cacher:
         self._capacity = capacity
         self._entries: dict[str, Entry] = {}
         self._keys: list[str] = []
-        self._watchers: dict[str, list[Watcher]] = {}
+        self._watchers: dict[str, dict[Watcher, None]] = {}  # by scope, in the order they came
         self._waiters: list[tuple[Revision, asyncio.Future[None]]] = []
         self._watch: kv.Watch | None = None
         self._task: asyncio.Task[None] | None = None
         self._lost: asyncio.Future[kv.StorageError] | None = None
         self._ready = asyncio.Event()
+        self._down_since = clock.monotonic()
         self._seen = kv.NO_REVISION
         self.window = Window(kv.NO_REVISION, capacity)
+        self.fills = 0  # how often it was filled: more than once is worth a look
 
     # Following the store.
 
@@ -70,13 +77,19 @@ class Cacher:
         """Fill the cache if nobody asked for it before; raises NotReady when that takes longer than the time given."""
         if self._ready.is_set():
             return
-        if self._task is None:
+        if self._task is None or self._task.done():
+            self._down_since = self._clock.monotonic()
             self._task = asyncio.get_running_loop().create_task(self._run())
         try:
             async with asyncio.timeout(timeout):
                 await self._ready.wait()
         except TimeoutError:
-            raise NotReady("storage is (re)initializing") from None
+            raise NotReady(self._retry_after()) from None
+
+    def _retry_after(self) -> int:
+        """As upstream: the longer it has been down, the longer clients stay away; 30 seconds at most."""
+        down = self._clock.monotonic() - self._down_since
+        return min(30, math.ceil(math.exp(min(0.06 * down, 10.0))))
 
     async def close(self) -> None:
         if self._task is not None:
@@ -100,7 +113,7 @@ class Cacher:
                 error = failed
                 await asyncio.sleep(RETRY_SECONDS)
             log.warning("watch_cache_restarts", prefix=self.prefix, error=str(error))
-            self._invalidate()
+            self._not_ready()
 
     async def _fill(self) -> None:
         """List everything at one revision. Nothing is shown before it is complete."""
@@ -118,26 +131,36 @@ class Cacher:
         self._entries, self._keys = entries, sorted(entries)
         self._seen = revision
         self.window = Window(revision, self._capacity)
+        self.fills += 1
+        for watcher in [w for watchers in self._watchers.values() for w in watchers]:
+            watcher.ended(None)
 
     async def _follow(self) -> kv.StorageError:
         """Watch from where the cache is until the watch ends; the reason why it did."""
         self._lost = asyncio.get_running_loop().create_future()
         self._watch = self._store.watch(self.prefix, self._seen, self)
-        self._ready.set()
+        if self._store.in_step:
+            # In step only when everything written since the list has been replayed: then progress is told.
+            self._watch.request_progress()
+        else:
+            self._ready.set()
         return await self._lost
 
-    def _invalidate(self) -> None:
-        self._ready.clear()
-        for watchers in list(self._watchers.values()):
-            for watcher in list(watchers):
-                watcher.invalidated()
+    def _not_ready(self) -> None:
+        if self._ready.is_set():
+            self._ready.clear()
+            self._down_since = self._clock.monotonic()
 
     # kv.Sink
 
     def events(self, events: Sequence[kv.Event]) -> None:
         now = self._clock.monotonic()
         for event in events:
-            change = self._apply(event, now)
+            try:
+                change = self._apply(event, now)
+            except Undecodable as error:
+                self._give_up(error)
+                return
             self._seen = event.revision
             if change is not None:
                 self.window.append(change)
@@ -147,12 +170,20 @@ class Cacher:
     def progress(self, revision: Revision) -> None:
         if revision > self._seen:
             self._seen = revision
+        self._ready.set()
         self._wake()
 
     def failed(self, error: kv.StorageError) -> None:
         self._watch = None
+        if self._store.in_step:
+            self._not_ready()
         if self._lost is not None and not self._lost.done():
             self._lost.set_result(error)
+
+    def _give_up(self, error: kv.StorageError) -> None:
+        if self._watch is not None:
+            self._watch.close()
+        self.failed(error)
 
     def _apply(self, event: kv.Event, now: float) -> CacheEvent | None:
         key = event.key
@@ -162,34 +193,34 @@ class Cacher:
             if previous is None:
                 insort(self._keys, key)
             self._entries[key] = entry
-            return CacheEvent(entry, previous, event.revision, now, deleted=False)
+            return CacheEvent(entry, previous, event.revision, now)
         if previous is None:
             return None
         del self._entries[key]
         del self._keys[bisect_left(self._keys, key)]
-        return CacheEvent(previous.at(event.revision), previous, event.revision, now, deleted=True)
+        return CacheEvent(None, previous, event.revision, now)
 
     def _dispatch(self, event: CacheEvent) -> None:
         if not self._watchers:
             return
-        key = event.entry.key
+        key = event.key
         namespace = key[: key.rindex("/") + 1]
         for scope in {self.prefix, namespace, key}:
             watchers = self._watchers.get(scope)
             if watchers:
                 for watcher in tuple(watchers):
                     watcher.deliver(event)
-        event.frames.clear()  # a late watcher makes its own; the window need not hold each object twice
+        event.frames = None  # a late watcher makes its own: the window need not hold each object twice
 
     # Watchers
 
     def attach(self, watcher: Watcher) -> None:
-        self._watchers.setdefault(watcher.scope, []).append(watcher)
+        self._watchers.setdefault(watcher.scope, {})[watcher] = None
 
     def detach(self, watcher: Watcher) -> None:
         watchers = self._watchers.get(watcher.scope)
-        if watchers and watcher in watchers:
-            watchers.remove(watcher)
+        if watchers is not None:
+            watchers.pop(watcher, None)
             if not watchers:
                 del self._watchers[watcher.scope]
 
@@ -198,15 +229,15 @@ class Cacher:
     @property
     def revision(self) -> Revision:
         """Everything up to here is in the cache."""
-        if self._store.in_step:
+        if self._store.in_step and self._ready.is_set():
             return max(self._seen, self._store.current)
         return self._seen
 
     @property
     def changed(self) -> Revision:
         """The revision of the last change to this resource: the cache shows the state at any revision from here on."""
-        events = self.window.newest
-        return events.revision if events is not None else self.window.floor
+        newest = self.window.newest
+        return newest.revision if newest is not None else self.window.floor
 
     def get(self, key: str) -> Entry | None:
         return self._entries.get(key)
@@ -239,14 +270,18 @@ class Cacher:
                 left = deadline - loop.time()
                 if left <= 0:
                     raise kv.FutureRevision(self.revision)
-                if self._watch is not None:
-                    self._watch.request_progress()
+                self.request_progress()
                 await asyncio.wait((reached,), timeout=min(left, PROGRESS_SECONDS))
                 # An embedded engine tells no progress: a write elsewhere moves the revision without an event here.
                 if revision <= self.revision:
                     return
         finally:
             self._waiters = [w for w in self._waiters if w[1] is not reached]
+
+    def request_progress(self) -> None:
+        """Learn of the store's newest revision soon."""
+        if self._watch is not None:
+            self._watch.request_progress()
 
     def _wake(self) -> None:
         for revision, waiter in self._waiters:

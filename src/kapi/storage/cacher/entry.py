@@ -12,9 +12,18 @@ from typing import Any, TypeAlias
 import orjson
 
 from kapi.api.objects import Object, Revision
+from kapi.storage import kv
 
 FieldsOf: TypeAlias = Callable[[Object], Mapping[str, str]]
 _METADATA = b'"metadata":{'
+
+
+class Undecodable(kv.StorageError):
+    """What is stored under the key is no object: damaged, encrypted, or in another encoding."""
+
+    def __init__(self, key: str, why: str) -> None:
+        super().__init__(f"the value of {key} cannot be decoded: {why}")
+        self.key = key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,9 +106,16 @@ class EntryMaker:
 
     def __call__(self, key: str, value: bytes, revision: Revision, created: Revision) -> Entry:
         if not value.startswith(self._prefix):
-            value = self.encode(orjson.loads(value))
+            value = self._reordered(key, value)
         body = b'"metadata":{"resourceVersion":"%d",%b' % (revision, value[self._at :])
         return Entry(self.shape, key, body, revision, created)
+
+    def _reordered(self, key: str, value: bytes) -> bytes:
+        """A value that another server wrote, as this one would have."""
+        try:
+            return self.encode(orjson.loads(value))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise Undecodable(key, str(error)) from None
 
     def unstored(self, key: str, value: bytes) -> Entry:
         """The entry of a value that a dry run did not store: it has no resourceVersion."""

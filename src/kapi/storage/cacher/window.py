@@ -19,34 +19,42 @@ HIGHEST_CAPACITY = 100 * 1024
 
 
 class CacheEvent:
-    """One change. `entry` is the state after it (for a delete: the last state, at the delete's revision)."""
+    """One change: the state after it (None for a delete) and the state before it (None for a create)."""
 
-    __slots__ = ("deleted", "entry", "frames", "previous", "revision", "time")
+    __slots__ = ("_entry", "frames", "previous", "revision", "time")
 
-    def __init__(self, entry: Entry, previous: Entry | None, revision: Revision, time: float, *, deleted: bool) -> None:
-        self.entry = entry
+    def __init__(self, entry: Entry | None, previous: Entry | None, revision: Revision, time: float) -> None:
+        self._entry = entry
         self.previous = previous
         self.revision = revision
         self.time = time
-        self.deleted = deleted
-        self.frames: dict[Any, bytes] = {}  # encoded once per form, shared by all watchers
-
-    def seen_by(self, selects: Callable[[Entry], bool]) -> tuple[str, Entry] | None:
-        """What a watcher with that selector sees: the event's type and object, or None.
-
-        As upstream's convertToWatchEvent: an object that leaves the selector is DELETED in its former state.
-        """
-        now = not self.deleted and selects(self.entry)
-        before = self.previous is not None and selects(self.previous)
-        if now:
-            return ("MODIFIED" if before else "ADDED"), self.entry
-        if before:
-            return "DELETED", self.entry if self.deleted else self.former
-        return None
+        self.frames: dict[Any, bytes] | None = None  # encoded once per form, shared by all watchers
 
     @property
-    def former(self) -> Entry:
-        assert self.previous is not None
+    def key(self) -> str:
+        entry = self._entry or self.previous
+        assert entry is not None, "a delete has something to delete"
+        return entry.key
+
+    def seen_by(self, selects: Callable[[Entry], bool] | None) -> str:
+        """The type of the event that a watcher with that selector sees; empty when it sees none.
+
+        As upstream's convertToWatchEvent: an object that leaves the selector is DELETED.
+        """
+        if selects is None:
+            return "DELETED" if self._entry is None else "ADDED" if self.previous is None else "MODIFIED"
+        now = self._entry is not None and selects(self._entry)
+        before = self.previous is not None and selects(self.previous)
+        if now:
+            return "MODIFIED" if before else "ADDED"
+        return "DELETED" if before else ""
+
+    def shown_as(self, kind: str) -> Entry:
+        """The object of an event of that type: DELETED shows the former state, at this event's revision."""
+        if kind != "DELETED" and self._entry is not None:
+            return self._entry
+        # Made when it is asked for: the window need not hold a deleted object twice.
+        assert self.previous is not None, "a delete has something to delete"
         return self.previous.at(self.revision)
 
 

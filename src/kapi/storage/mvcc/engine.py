@@ -39,6 +39,7 @@ class Embedded:
     """The `kv.KV` methods over a log. Subclasses open and close the log."""
 
     in_step = True
+    supports_progress = True
 
     def __init__(self, log: Log, clock: Clock | None = None) -> None:
         self._log = log

@@ -23,6 +23,9 @@ _AHEAD_LIMIT = 64 * 1024  # bytes read beyond the request under way
 _BODY_HIGH = 256 * 1024
 # So that a client that is still sending reads the answer before it sees the connection end; as Go's server.
 _LINGER = 0.5
+# A client that asks one thing after the other has its next request on the way when it is told to go: that one is
+# answered, and the answer says that it was the last.
+_LAST_CALL = 0.2
 _LINE_ENDS = b"\r\n"
 _PLAUSIBLE_START = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:\Z| [^\r\n]*(?:\Z|\r\Z|\r\n))").match
 
@@ -100,8 +103,8 @@ class H1Connection(BaseConnection):
 
     def go_away(self) -> None:
         self.closing = True
-        if self._active is None and not self._buffer:
-            self.transport.close()
+        if self._active is None:
+            self._last_call()
 
     def hand_over(self, head: bytes) -> RawConnection:
         """Switch protocols: from here on the bytes are the handler's."""
@@ -125,7 +128,7 @@ class H1Connection(BaseConnection):
             # Not at once: answers that need no waiting would pile up on the stack.
             self.service.loop.call_soon(self._next)
         elif self.closing or self.service.draining:
-            self.transport.close()
+            self._last_call()
         else:
             self._deadline = self.service.now + self.service.limits.idle_timeout
 
@@ -231,6 +234,14 @@ class H1Connection(BaseConnection):
         self._discarding = True
         self._buffer = b""
         self._end(linger=True)
+
+    def _last_call(self) -> None:
+        """Close, unless a request comes first."""
+        self.service.loop.call_later(_LAST_CALL, self._close_if_idle)
+
+    def _close_if_idle(self) -> None:
+        if self._active is None and not self._buffer:
+            self.transport.close()
 
     def _end(self, *, linger: bool = False) -> None:
         if linger or self._body is not None or self._buffer:

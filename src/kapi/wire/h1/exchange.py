@@ -129,6 +129,7 @@ class Exchange:
         framing = b"" if has_no_body(response.status) else announced or (b"\r\nTransfer-Encoding: chunked" * chunked)
         connection.transport.write(self._head(response, framing))
         if bare:
+            # The stream is never begun: it could wait for events that nobody would see.
             self.whole = True
             return
         self._stream = stream = ResponseStream(connection, chunked=chunked)

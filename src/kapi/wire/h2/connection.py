@@ -11,6 +11,7 @@ import asyncio
 from math import inf
 
 from kapi.wire.connection import BaseConnection
+from kapi.wire.h2.blocks import Block, first_fragment
 from kapi.wire.h2.fields import Malformed, RequestFields, check_trailers
 from kapi.wire.h2.flow import Allowance, ReceiveWindow
 from kapi.wire.h2.frames import (
@@ -22,8 +23,6 @@ from kapi.wire.h2.frames import (
     ENHANCE_YOUR_CALM,
     FLOW_CONTROL_ERROR,
     FRAME_SIZE_ERROR,
-    GOAWAY,
-    HEADER_SIZE,
     INITIAL_WINDOW_SIZE,
     MAX_CONCURRENT_STREAMS,
     MAX_FRAME_SIZE,
@@ -32,47 +31,31 @@ from kapi.wire.h2.frames import (
     MAX_WINDOW,
     NO_ERROR,
     PING,
-    PREFACE,
     PROTOCOL_ERROR,
     REFUSED_STREAM,
-    RST_STREAM,
     SETTINGS,
     STREAM_CLOSED,
-    WINDOW_UPDATE,
-    WITH_PRIORITY,
     ConnectionFault,
     StreamFault,
     decode_settings,
     encode_settings,
     frame,
-    pack_u32,
-    unpack_header,
+    go_away_frame,
+    reset_frame,
     unpack_u32,
+    window_frame,
     without_padding,
 )
 from kapi.wire.h2.hpack import Decoder, HeaderListTooLong, encode_head
 from kapi.wire.h2.outbox import Outbox
+from kapi.wire.h2.reader import FrameReader
 from kapi.wire.h2.stream import Stream
 from kapi.wire.service import Service
 
-_SEND_FRAME_LIMIT = 64 * 1024
-_FRAGMENTS_LIMIT = 128
 _REMEMBERED_RESETS = 1000
 _LAST_PING = b"goodbye!"
 _LINGER = 0.5
 _GRACE = 1.0  # for requests that crossed our first GOAWAY on the wire
-
-
-class _Block:
-    """A header block that is still arriving."""
-
-    __slots__ = ("flags", "fragments", "sid", "size")
-
-    def __init__(self, sid: int, flags: int, first: bytes) -> None:
-        self.sid = sid
-        self.flags = flags
-        self.fragments = [first]
-        self.size = len(first)
 
 
 class H2Connection(BaseConnection):
@@ -89,11 +72,9 @@ class H2Connection(BaseConnection):
         self._last = 0  # the highest stream that the peer opened
         self._refuse_above = MAX_STREAM_ID
         self._reset_by_us: dict[int, None] = {}
-        self._partial = bytearray()
-        self._need = 0
-        self._greeted = False  # the preface came
+        self._reader = FrameReader(limits.max_frame)
         self._settled = False  # the first SETTINGS came
-        self._block: _Block | None = None
+        self._block: Block | None = None
         self._decoder = Decoder(2 * limits.header_bytes)
         self._receive = ReceiveWindow(limits.connection_window)
         self._resets = Allowance(burst=4 * limits.max_streams, per_second=limits.max_streams, now=now)
@@ -162,69 +143,32 @@ class H2Connection(BaseConnection):
     # Receiving
 
     def data_received(self, data: bytes) -> None:
-        if self._ended:
+        ended = self._ended
+        if ended:
             return
-        if self._partial:
-            self._partial += data
-            if len(self._partial) < self._need:
-                return
-            data = bytes(self._partial)
-            self._partial = bytearray()
+        handlers = self._handlers
         try:
-            rest = self._take_frames(data, 0 if self._greeted else self._take_preface(data))
+            for kind, flags, sid, payload, start, end in self._reader.feed(data):
+                if self._block is not None and kind != CONTINUATION:
+                    raise ConnectionFault(PROTOCOL_ERROR)
+                if not self._settled:
+                    self._settle(kind, flags)
+                try:
+                    if kind < len(handlers):
+                        handlers[kind](sid, flags, payload, start, end)
+                    else:
+                        self._idle_frames.spend(self.service.now)
+                except StreamFault as fault:
+                    self._resets.spend(self.service.now)
+                    self.reset(fault.sid, fault.code)
+                if self._ended:
+                    return
         except ConnectionFault as fault:
             self._fail(fault.code)
             return
-        if rest:
-            self._partial = bytearray(rest)
         if self.outbox.overrun:
             self.stop_reading()
         self.outbox.flush()
-
-    def _take_preface(self, data: bytes) -> int:
-        size = len(PREFACE)
-        if data[:size] != PREFACE[: len(data)]:
-            raise ConnectionFault(PROTOCOL_ERROR)
-        if len(data) < size:
-            self._need = size
-            return 0
-        self._greeted = True
-        return size
-
-    def _take_frames(self, data: bytes, position: int) -> bytes:
-        """Handle every whole frame; return the rest."""
-        size = len(data)
-        max_frame = self.service.limits.max_frame
-        handlers = self._handlers
-        while self._greeted and size - position >= HEADER_SIZE:
-            high, low, kind, flags, sid = unpack_header(data, position)
-            length = high << 8 | low
-            if length > max_frame:
-                raise ConnectionFault(FRAME_SIZE_ERROR)
-            start = position + HEADER_SIZE
-            end = start + length
-            if end > size:
-                self._need = end - position
-                break
-            position = end
-            if self._block is not None and kind != CONTINUATION:
-                raise ConnectionFault(PROTOCOL_ERROR)
-            if not self._settled:
-                self._settle(kind, flags)
-            try:
-                if kind < 10:
-                    handlers[kind](sid & MAX_STREAM_ID, flags, data, start, end)
-                else:
-                    self._idle_frames.spend(self.service.now)
-            except StreamFault as fault:
-                self._resets.spend(self.service.now)
-                self.reset(fault.sid, fault.code)
-            if self._ended:
-                return b""
-        else:
-            if self._greeted:
-                self._need = HEADER_SIZE
-        return data[position:] if position < size else b""
 
     def _settle(self, kind: int, flags: int) -> None:
         if kind != SETTINGS or flags & ACK:
@@ -235,33 +179,26 @@ class H2Connection(BaseConnection):
     def _on_headers(self, sid: int, flags: int, data: bytes, start: int, end: int) -> None:
         if not sid & 1:
             raise ConnectionFault(PROTOCOL_ERROR)
-        start, end = without_padding(flags, data, start, end)
-        if flags & WITH_PRIORITY:
-            if end - start < 5:
-                raise ConnectionFault(FRAME_SIZE_ERROR)
-            if unpack_u32(data, start)[0] & MAX_STREAM_ID == sid:
-                raise ConnectionFault(PROTOCOL_ERROR)
-            start += 5
+        fragment = first_fragment(sid, flags, data, start, end)
         if flags & END_HEADERS:
-            self._on_block(sid, flags, data[start:end])
+            self._on_block(sid, flags, fragment)
         else:
-            self._block = _Block(sid, flags, data[start:end])
+            self._block = Block(sid, flags, fragment)
             self._deadline = min(self._deadline, self.service.now + self.service.limits.header_timeout)
 
     def _on_continuation(self, sid: int, flags: int, data: bytes, start: int, end: int) -> None:
         block = self._block
         if block is None or block.sid != sid:
             raise ConnectionFault(PROTOCOL_ERROR)
-        block.fragments.append(data[start:end])
-        block.size += end - start
-        if block.size > self.service.limits.header_bytes:
+        try:
+            block.add(data[start:end], self.service.limits.header_bytes)
+        except HeaderListTooLong:
             self._answer_too_long(sid)
-        elif len(block.fragments) > _FRAGMENTS_LIMIT:
-            raise ConnectionFault(ENHANCE_YOUR_CALM)
-        elif flags & END_HEADERS:
+            return
+        if flags & END_HEADERS:
             self._block = None
             self._deadline = self._idle_deadline()
-            self._on_block(sid, block.flags, b"".join(block.fragments))
+            self._on_block(sid, block.flags, block.whole())
 
     def _on_block(self, sid: int, flags: int, block: bytes) -> None:
         try:
@@ -362,19 +299,9 @@ class H2Connection(BaseConnection):
             if end > start:
                 raise ConnectionFault(FRAME_SIZE_ERROR)
             return
-        outbox = self.outbox
-        for key, value in decode_settings(data, start, end):
-            if key == INITIAL_WINDOW_SIZE:
-                change = value - outbox.initial_window
-                outbox.initial_window = value
-                for stream in self._streams.values():
-                    stream.window += change
-                    if stream.window > MAX_WINDOW:
-                        raise ConnectionFault(FLOW_CONTROL_ERROR)
-            elif key == MAX_FRAME_SIZE:
-                outbox.max_frame = min(value, _SEND_FRAME_LIMIT)
-        outbox.control(frame(SETTINGS, ACK, 0))
-        outbox.send_waiting()
+        self.outbox.apply_settings(decode_settings(data, start, end), self._streams.values())
+        self.outbox.control(frame(SETTINGS, ACK, 0))
+        self.outbox.send_waiting()
 
     def _on_window_update(self, sid: int, flags: int, data: bytes, start: int, end: int) -> None:
         if end - start != 4:
@@ -445,7 +372,7 @@ class H2Connection(BaseConnection):
         if used <= self.service.limits.stream_window >> 1 or stream.closed or self._ended:
             return
         stream.uncredited = 0
-        self.outbox.control(frame(WINDOW_UPDATE, 0, stream.sid, pack_u32(used)))
+        self.outbox.control(window_frame(stream.sid, used))
         self._give_back(used)
 
     def answered(self, stream: Stream) -> None:
@@ -453,7 +380,7 @@ class H2Connection(BaseConnection):
         if self._streams.pop(stream.sid, None) is None:
             return
         if stream.incoming is not None and not stream.incoming.complete:
-            self.outbox.control(frame(RST_STREAM, 0, stream.sid, pack_u32(NO_ERROR)))
+            self.outbox.control(reset_frame(stream.sid, NO_ERROR))
             self._remember_reset(stream.sid)
             self._give_back(stream.uncredited)
         self._maybe_idle()
@@ -464,7 +391,7 @@ class H2Connection(BaseConnection):
     def reset(self, sid: int, code: int) -> None:
         if self._ended:
             return
-        self.outbox.control(frame(RST_STREAM, 0, sid, pack_u32(code)))
+        self.outbox.control(reset_frame(sid, code))
         self._remember_reset(sid)
         stream = self._streams.get(sid)
         if stream is not None:
@@ -496,13 +423,13 @@ class H2Connection(BaseConnection):
         self._announced_end = True
         self._deadline = inf
         self._end_at = self.service.now + _GRACE
-        self.outbox.control(_encode_go_away(MAX_STREAM_ID, NO_ERROR) + frame(PING, 0, 0, _LAST_PING))
+        self.outbox.control(go_away_frame(MAX_STREAM_ID, NO_ERROR) + frame(PING, 0, 0, _LAST_PING))
 
     def _end_in_order(self) -> None:
         self._end_at = inf
         if self._refuse_above == MAX_STREAM_ID:
             self._refuse_above = self._last
-            self.outbox.control(_encode_go_away(self._last, NO_ERROR))
+            self.outbox.control(go_away_frame(self._last, NO_ERROR))
         self._maybe_idle()
 
     def _idle_deadline(self) -> float:
@@ -526,7 +453,7 @@ class H2Connection(BaseConnection):
         """Say why, and read on for a moment: a connection closed on unread bytes takes the reason with it."""
         if self._ended:
             return
-        self.outbox.control(_encode_go_away(self._last, code))
+        self.outbox.control(go_away_frame(self._last, code))
         self.outbox.flush()
         self._ended = True
         self._lose_streams()
@@ -544,7 +471,3 @@ class H2Connection(BaseConnection):
         self.outbox.waiting.clear()
         for stream in streams.values():
             stream.lose()
-
-
-def _encode_go_away(last: int, code: int) -> bytes:
-    return frame(GOAWAY, 0, 0, pack_u32(last) + pack_u32(code))

@@ -26,10 +26,9 @@ class RequestFields:
     __slots__ = ("expect", "headers", "length", "method", "path", "query", "size")
 
     def __init__(self, fields: list[tuple[bytes, bytes, bool]]) -> None:
-        if not fields:
-            raise Malformed
-        names, values, _ = zip(*fields, strict=True)
-        all_names, all_values = b"".join(names), b"".join(values)
+        names = [field[0] for field in fields]
+        all_names = b"".join(names)
+        all_values = b"".join([field[1] for field in fields])
         if all_names.translate(None, _NAME_BYTES) or len(all_values.translate(None, _VALUE_BREAKS)) != len(all_values):
             raise Malformed
         self.size = len(all_names) + len(all_values) + 32 * len(fields)
@@ -37,11 +36,10 @@ class RequestFields:
         self.expect = False
         # As many fields as there are colons are pseudo-fields, and come first; their names are checked below.
         count = all_names.count(b":")
-        pseudo = dict(zip(names[:count], values, strict=False))
+        pseudo = {name: value for name, value, _ in fields[:count]}
         if len(pseudo) != count:
             raise Malformed
-        names = names[count:]
-        self.headers: RawHeaders = list(zip(names, values[count:], strict=True))
+        self.headers: RawHeaders = [(name, value) for name, value, _ in fields[count:]]
         if not _SEEN.isdisjoint(names):
             for name, value in self.headers:
                 if name in _SEEN:
@@ -61,11 +59,10 @@ class RequestFields:
             raise Malformed
 
     def _read_line(self, pseudo: dict[bytes, bytes]) -> None:
-        method = pseudo.pop(b":method", b"")
-        target = pseudo.pop(b":path", None)
-        scheme = pseudo.pop(b":scheme", None)
-        authority = pseudo.pop(b":authority", None)
-        if not method or pseudo:
+        method, target = pseudo.get(b":method"), pseudo.get(b":path")
+        scheme, authority = pseudo.get(b":scheme"), pseudo.get(b":authority")
+        known = (method is not None) + (target is not None) + (scheme is not None) + (authority is not None)
+        if not method or known != len(pseudo):
             raise Malformed
         self.method = _METHODS.get(method) or _token(method)
         if method == b"CONNECT":

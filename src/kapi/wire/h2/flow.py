@@ -6,10 +6,8 @@ from kapi.wire.h2.frames import (
     DEFAULT_WINDOW,
     ENHANCE_YOUR_CALM,
     FLOW_CONTROL_ERROR,
-    WINDOW_UPDATE,
     ConnectionFault,
-    frame,
-    pack_u32,
+    window_frame,
 )
 
 
@@ -25,7 +23,7 @@ class ReceiveWindow:
     def opening(self) -> bytes:
         """The frame that raises the window from its initial size."""
         more = self._size - DEFAULT_WINDOW
-        return frame(WINDOW_UPDATE, 0, 0, pack_u32(more)) if more else b""
+        return window_frame(0, more) if more else b""
 
     def take(self, size: int) -> None:
         self._left -= size
@@ -39,7 +37,7 @@ class ReceiveWindow:
             return b""
         owed, self._owed = self._owed, 0
         self._left += owed
-        return frame(WINDOW_UPDATE, 0, 0, pack_u32(owed))
+        return window_frame(0, owed)
 
 
 class Allowance:

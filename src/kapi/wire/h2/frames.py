@@ -64,6 +64,18 @@ def frame(kind: int, flags: int, sid: int, payload: bytes = b"") -> bytes:
     return pack_header(size >> 8, size & 255, kind, flags, sid) + payload
 
 
+def go_away_frame(last: int, code: int) -> bytes:
+    return frame(GOAWAY, 0, 0, pack_u32(last) + pack_u32(code))
+
+
+def reset_frame(sid: int, code: int) -> bytes:
+    return frame(RST_STREAM, 0, sid, pack_u32(code))
+
+
+def window_frame(sid: int, increment: int) -> bytes:
+    return frame(WINDOW_UPDATE, 0, sid, pack_u32(increment))
+
+
 def encode_settings(values: dict[int, int]) -> bytes:
     return frame(SETTINGS, 0, 0, b"".join(_pack_setting(key, value) for key, value in values.items()))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from kapi.wire.h2.frames import (
@@ -19,6 +20,8 @@ from kapi.wire.h2.frames import (
     END_STREAM,
     FLOW_CONTROL_ERROR,
     HEADERS,
+    INITIAL_WINDOW_SIZE,
+    MAX_FRAME_SIZE,
     MAX_WINDOW,
     ConnectionFault,
     StreamFault,
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 _FLUSH_SIZE = 256 * 1024
 _TURN_SIZE = 256 * 1024
 _CONTROL_LIMIT = 1000
+_FRAME_LIMIT = 64 * 1024  # larger ones gain nothing and delay the other streams
 
 
 class Outbox:
@@ -140,6 +144,18 @@ class Outbox:
             self.waiting[stream.sid] = stream
             stream.moved()
         self._send_waiting(stream)
+
+    def apply_settings(self, settings: list[tuple[int, int]], streams: Iterable[Stream]) -> None:
+        for key, value in settings:
+            if key == INITIAL_WINDOW_SIZE:
+                change = value - self.initial_window
+                self.initial_window = value
+                for stream in streams:
+                    stream.window += change
+                    if stream.window > MAX_WINDOW:
+                        raise ConnectionFault(FLOW_CONTROL_ERROR)
+            elif key == MAX_FRAME_SIZE:
+                self.max_frame = min(value, _FRAME_LIMIT)
 
     def window_opened(self, increment: int) -> None:
         self.window += increment

@@ -1,0 +1,181 @@
+"""The documents: one per group-version in version 3, all together in version 2. Made on first use, then kept."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import orjson
+
+from kapi.api.gvk import GroupVersion
+from kapi.api.objects import Object
+from kapi.endpoints.discovery import Catalogue, GroupVersionEntry, ResourceEntry
+from kapi.endpoints.openapi.operations import Paths
+from kapi.endpoints.openapi.schemas import COMPONENTS, closure, v3_schemas
+from kapi.schema.loader import UnknownType, type_of
+
+_SECURITY = {"BearerToken": {"type": "apiKey", "name": "authorization", "in": "header"}}
+_INFO = {"title": "Kubernetes", "version": "1.37"}
+
+
+class Document:
+    """An encoded document and the hash of its content."""
+
+    __slots__ = ("body", "hash")
+
+    def __init__(self, content: Object) -> None:
+        self.body = orjson.dumps(content)
+        self.hash = hashlib.sha512(self.body).hexdigest().upper()
+
+
+class Documents:
+    """Kept per group-version until what is served there changes."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._kept: dict[str, tuple[object, Document]] = {}
+
+    def v3_paths(self) -> list[str]:
+        """Of group-versions, and of what only tells of them."""
+        paths = {"api", "apis", "version"}
+        for entry in self._catalogue.entries():
+            group = entry.group_version.group
+            paths |= {_v3_path(entry.group_version), *({f"apis/{group}"} if group else ())}
+        return sorted(paths)
+
+    def v3(self, path: str) -> Document | None:
+        """The document of `apis/apps/v1`, or of the paths `apis` and `apis/apps` that only tell of groups."""
+        for entry in self._catalogue.entries():
+            if _v3_path(entry.group_version) == path:
+                return self._make(path, entry, partial(_v3, entry))
+        if path in self.v3_paths():
+            return self._make(path, path, lambda: _envelope({f"/{path}/": {}}, {}))
+        return None
+
+    def v2(self) -> Document:
+        entries = self._catalogue.entries()
+        return self._make("v2", tuple(map(id, entries)), lambda: _v2(entries))
+
+    def _make(self, path: str, source: object, make: Callable[[], Object]) -> Document:
+        kept = self._kept.get(path)
+        if kept is None or (kept[0] is not source and kept[0] != source):
+            kept = self._kept[path] = (source, Document(make()))
+        return kept[1]
+
+
+def _v3_path(group_version: GroupVersion) -> str:
+    return f"apis/{group_version}" if group_version.group else f"api/{group_version.version}"
+
+
+def _envelope(paths: Object, schemas: Object) -> Object:
+    components = {"schemas": schemas, "securitySchemes": _SECURITY}
+    return {"openapi": "3.0.0", "info": _INFO, "paths": paths, "components": components}
+
+
+def _paths(entry: GroupVersionEntry) -> Paths:
+    paths = Paths(entry.group_version)
+    paths.add_discovery()
+    for resource in entry.resources:
+        kind = _definition_name(entry.group_version, resource)
+        if kind is None:
+            continue
+        paths.add(resource, kind)
+        for sub in resource.subresources:
+            group, version = (sub.group, sub.version) if sub.version else entry.group_version
+            try:
+                name = type_of(group, version, sub.kind).name
+            except UnknownType:
+                continue
+            paths.add_subresource(resource, sub, name)
+    return paths
+
+
+def _definition_name(group_version: GroupVersion, resource: ResourceEntry) -> str | None:
+    try:
+        return type_of(group_version.group, group_version.version, resource.kind).name
+    except UnknownType:
+        return None
+
+
+def _v3(entry: GroupVersionEntry) -> Object:
+    paths = _paths(entry)
+    return _envelope(dict(sorted(paths.paths.items())), v3_schemas(paths.definitions, entry.group_version))
+
+
+def _v2(entries: list[GroupVersionEntry]) -> Object:
+    """Swagger 2.0: the same operations, with bodies as parameters and responses without media types."""
+    paths: Object = {}
+    names: set[str] = set()
+    for entry in entries:
+        found = _paths(entry)
+        names |= found.definitions
+        paths |= {path: _v2_path(item) for path, item in found.paths.items()}
+    return {
+        "swagger": "2.0",
+        "info": _INFO,
+        "paths": dict(sorted(paths.items())),
+        "definitions": {name: _v2_schema(schema) for name, schema in closure(names).items()},
+        "securityDefinitions": {"BearerToken": _SECURITY["BearerToken"]},
+        "security": [{"BearerToken": []}],
+    }
+
+
+def _v2_path(item: Object) -> Object:
+    out: Object = {}
+    for method, operation in item.items():
+        if method == "parameters":
+            out[method] = [_v2_parameter(p) for p in operation]
+        else:
+            out[method] = _v2_operation(operation)
+    return out
+
+
+def _v2_operation(operation: Object) -> Object:
+    parameters = [_v2_parameter(p) for p in operation.get("parameters", ())]
+    body = operation.get("requestBody")
+    out = {k: v for k, v in operation.items() if k not in ("parameters", "requestBody", "responses")}
+    out["consumes"] = ["*/*"]
+    if body is not None:
+        media = next(iter(body["content"].values()))
+        if len(body["content"]) > 1:
+            out["consumes"] = list(body["content"])
+        parameter: Object = {"name": "body", "in": "body", "schema": _v2_schema(media["schema"])}
+        if body.get("required"):
+            parameter["required"] = True
+        parameters.insert(0, parameter)
+    out["produces"] = list(next(iter(operation["responses"].values())).get("content", ()))
+    if parameters:
+        out["parameters"] = parameters
+    out["responses"] = {code: _v2_response(answer) for code, answer in operation["responses"].items()}
+    return out
+
+
+def _v2_response(answer: Object) -> Object:
+    content = answer.get("content")
+    if not content:
+        return {"description": "Unauthorized"}
+    return {"description": "OK", "schema": _v2_schema(next(iter(content.values()))["schema"])}
+
+
+def _v2_parameter(parameter: Object) -> Object:
+    flat = {k: v for k, v in parameter.items() if k != "schema"}
+    return {**flat, **parameter.get("schema", {})}
+
+
+def _v2_schema(schema: Mapping[str, Any]) -> Object:
+    """References point to definitions; keywords that Swagger 2.0 lacks are left out."""
+    out: Object = {}
+    for key, value in schema.items():
+        if key == "$ref":
+            out[key] = "#/definitions/" + value.removeprefix(COMPONENTS)
+        elif key == "properties":
+            out[key] = {name: _v2_schema(of) for name, of in value.items()}
+        elif key in ("items", "additionalProperties") and isinstance(value, Mapping):
+            out[key] = _v2_schema(value)
+        elif key == "oneOf":
+            out.setdefault("type", "string")
+        elif key != "nullable":
+            out[key] = value
+    return out

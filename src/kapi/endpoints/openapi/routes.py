@@ -1,0 +1,74 @@
+"""`/openapi/v2` and `/openapi/v3`: the index with its hashes, and the documents."""
+
+from __future__ import annotations
+
+import asyncio
+
+import orjson
+
+from kapi.api.call import Call
+from kapi.endpoints.discovery import Catalogue
+from kapi.endpoints.openapi.documents import Document, Documents
+from kapi.endpoints.params import first
+from kapi.endpoints.respond import GZIP_FROM, accepts_gzip, gzip
+from kapi.wire.messages import RawHeaders, Response, text
+
+_JSON = ("application/json", "*/*", "application/*", "")
+_FOREVER = b"public, max-age=31536000, immutable"
+
+
+class OpenAPI:
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._documents = Documents(catalogue)
+
+    async def v2(self, call: Call) -> Response:
+        if not _accepts_json(call):
+            return Response(406, [])
+        return await _answer(call, self._documents.v2())
+
+    async def v3_index(self, call: Call) -> Response:
+        paths = {}
+        for path in self._documents.v3_paths():
+            document = self._documents.v3(path)
+            assert document is not None, "a listed path has a document"
+            paths[path] = {"serverRelativeURL": f"/openapi/v3/{path}?hash={document.hash}"}
+            await asyncio.sleep(0)  # the first time, each is made here
+        # As upstream, which lets Go guess the type.
+        return Response(200, [(b"content-type", b"text/plain; charset=utf-8")], orjson.dumps({"paths": paths}))
+
+    async def v3(self, call: Call) -> Response:
+        path = call.info.path.removeprefix("/openapi/v3/")
+        document = self._documents.v3(path) if path else None
+        if document is None:
+            return Response(404, [])
+        if not _accepts_json(call):
+            return Response(406, [])
+        asked = first(call, "hash")
+        if asked is not None and asked != document.hash:
+            location = f"/openapi/v3/{path}?hash={document.hash}".encode()
+            return Response(301, [(b"location", location), (b"content-type", b"application/json")])
+        response = await _answer(call, document)
+        if asked is not None:
+            response.headers.append((b"cache-control", _FOREVER))
+        return response
+
+    async def unknown(self, call: Call) -> Response:
+        return text(404, "404 page not found\n")
+
+
+def _accepts_json(call: Call) -> bool:
+    accept = call.request.headers.get("accept") or ""
+    return any(part.partition(";")[0].strip() in _JSON for part in accept.split(","))
+
+
+async def _answer(call: Call, document: Document) -> Response:
+    tag = f'"{document.hash}"'.encode()
+    headers: RawHeaders = [(b"content-type", b"application/json"), (b"etag", tag), (b"vary", b"Accept")]
+    if call.request.headers.get("if-none-match") == tag.decode():
+        return Response(304, [(b"etag", tag), (b"vary", b"Accept")])
+    if len(document.body) >= GZIP_FROM and accepts_gzip(call):
+        headers[2] = (b"vary", b"Accept-Encoding")
+        headers.append((b"content-encoding", b"gzip"))
+        body = await asyncio.get_running_loop().run_in_executor(None, gzip, document.body)
+        return Response(200, headers, body)
+    return Response(200, headers, document.body)

@@ -1,0 +1,118 @@
+"""ReplicaSets: so many pods of one template."""
+
+from __future__ import annotations
+
+from kapi.api.call import Call
+from kapi.api.fields import FieldError
+from kapi.api.objects import Object
+from kapi.patch.apply.fieldset import excluding
+from kapi.registry.resource import Resource, Subresource, metadata_fields
+from kapi.registry.strategy import Strategy, bump_generation, copy_field, keep_status, start_generation
+from kapi.registry.table import AGE, NAME
+from kapi.resources.autoscaling import scale
+from kapi.resources.podspec.defaults import default_pod_template
+from kapi.resources.podspec.warnings import template_warnings
+from kapi.resources.workload.columns import containers, count, selector
+from kapi.resources.workload.rules import immutable, name_warnings, nonnegative_fields, not_above
+from kapi.resources.workload.selectors import validate_selected_template
+
+# As upstream, which says "deployment" here too.
+_EMPTY = "empty selector is invalid for deployment"
+_UNUSABLE = "invalid label selector"
+
+
+def default(new: Object) -> None:
+    new["spec"].setdefault("replicas", 1)
+    # The template may be left out; its shape is the same then.
+    template = new["spec"].setdefault("template", {"metadata": {}, "spec": {"containers": None}})
+    default_pod_template(template)
+
+
+def prepare_for_create(_: Call, new: Object) -> None:
+    new["status"] = {"replicas": 0}
+    start_generation(new)
+
+
+def prepare_for_update(call: Call, new: Object, old: Object) -> None:
+    keep_status(call, new, old)
+    bump_generation(new, old)
+
+
+def validate(call: Call, new: Object) -> list[FieldError]:
+    return _validate_spec(call, new["spec"], None)
+
+
+def validate_update(call: Call, new: Object, old: Object) -> list[FieldError]:
+    errors = _validate_spec(call, new["spec"], old["spec"])
+    return errors + immutable(new["spec"].get("selector"), old["spec"].get("selector"), "spec.selector")
+
+
+def _validate_spec(call: Call, spec: Object, old: Object | None) -> list[FieldError]:
+    errors = nonnegative_fields(spec, "spec", "replicas", "minReadySeconds")
+    return errors + validate_selected_template(call, spec, old, "ReplicaSet", empty=_EMPTY, unusable=_UNUSABLE)
+
+
+def warnings(_: Call, new: Object, old: Object | None) -> list[str]:
+    template = new["spec"]["template"]
+    if old is None:
+        return name_warnings(new["metadata"]["name"]) + template_warnings(template, "spec.template", None)
+    if new["metadata"].get("generation") == old["metadata"].get("generation"):
+        return []
+    return template_warnings(template, "spec.template", old["spec"]["template"])
+
+
+def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
+    copy_field(new, old, "spec")
+
+
+def validate_status(_: Call, new: Object, __: Object) -> list[FieldError]:
+    """Also a replication controller's."""
+    status = new.get("status") or {}
+    parts = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
+    errors = nonnegative_fields(status, "status", "replicas", *parts, "observedGeneration", "terminatingReplicas")
+    errors += not_above(status, "status", "replicas", "cannot be greater than status.replicas", *parts)
+    return errors + not_above(
+        status, "status", "readyReplicas", "cannot be greater than readyReplicas", "availableReplicas"
+    )
+
+
+def fields_of(decoded: Object) -> dict[str, str]:
+    replicas = (decoded.get("status") or {}).get("replicas", 0)
+    return {**metadata_fields(decoded), "status.replicas": str(replicas)}
+
+
+STRATEGY = Strategy(
+    default=default,
+    prepare_for_create=prepare_for_create,
+    validate=validate,
+    prepare_for_update=prepare_for_update,
+    validate_update=validate_update,
+    warnings=warnings,
+    reset=excluding("status"),
+)
+
+RESOURCE = Resource(
+    group="apps",
+    version="v1",
+    kind="ReplicaSet",
+    strategy=STRATEGY,
+    subresources={
+        "scale": Subresource(strategy=STRATEGY, view=scale.VIEW),
+        "status": Subresource(
+            strategy=Strategy(
+                prepare_for_update=prepare_for_status_update, validate_update=validate_status, reset=excluding("spec")
+            )
+        ),
+    },
+    columns=(
+        NAME,
+        count("Desired", "spec", "replicas"),
+        count("Current", "status", "replicas"),
+        count("Ready", "status", "readyReplicas"),
+        AGE,
+        *containers("spec", "template"),
+        selector("spec", "selector"),
+    ),
+    fields_of=fields_of,
+    field_names=("status.replicas",),
+)

@@ -1,0 +1,1 @@
+"""The autoscaling group: autoscalers, and the scale of other resources."""

@@ -1,0 +1,1 @@
+"""networking.k8s.io: how traffic comes in, what it may reach, and the addresses of services."""
