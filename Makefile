@@ -18,7 +18,7 @@ help:
 	@echo 'make test    install the test tools, then lint, type-check and run every test'
 	@echo 'make lint    only the static checks'
 	@echo 'make bench   measure it'
-	@echo 'make wire    replay recorded answers: make wire FILES=... SERVER=... TOKEN=...'
+	@echo 'make wire    replay recorded answers of a kube-apiserver: make wire ARGS=semantics'
 	@echo 'make lock    pin the newest versions of all dependencies'
 	@echo 'make clean   remove .venv and everything that was built'
 
@@ -38,7 +38,7 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
 wire: .venv/installed
-	$(BIN)/python tools/wire.py check $(FILES) --server $(SERVER) --token $(TOKEN) --insecure
+	$(BIN)/python tools/recordings.py $(ARGS)
 
 lock: .venv/installed-test
 	$(PIP) install --quiet pip-tools

@@ -20,9 +20,9 @@ NewServer = Callable[..., Server]
 def shown_names(server: Server, server_name: str) -> list[str]:
     """The DNS names of the certificate that a client asking for this name is shown."""
     context = ssl._create_unverified_context()
-    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as raw:
-        with context.wrap_socket(raw, server_hostname=server_name) as connection:
-            shown = x509.load_der_x509_certificate(connection.getpeercert(binary_form=True) or b"")
+    raw = socket.create_connection(("127.0.0.1", server.port), timeout=20)
+    with context.wrap_socket(raw, server_hostname=server_name) as connection:
+        shown = x509.load_der_x509_certificate(connection.getpeercert(binary_form=True) or b"")
     names = shown.extensions.get_extension_for_class(x509.SubjectAlternativeName)
     return names.value.get_values_for_type(x509.DNSName)
 
@@ -55,7 +55,9 @@ def test_new_certificate_files_are_used_without_dropping_a_connection(new_server
     async def run() -> None:
         async with asyncio.timeout(30), server.connected(server.tls()) as old:
             assert (await old.get("/version"))[0] == 200
-            replace_pair(server.serving, server.authority.issue_server(["renewed.test"], ["127.0.0.1"], pair_name="new"))
+            replace_pair(
+                server.serving, server.authority.issue_server(["renewed.test"], ["127.0.0.1"], pair_name="new")
+            )
             while "renewed.test" not in await asyncio.to_thread(shown_names, server, "localhost"):
                 pass
             assert (await old.get("/version"))[0] == 200

@@ -101,7 +101,9 @@ def test_five_hundred_watches_on_both_protocols_see_the_same_event(shared_server
 def test_a_watch_of_a_client_that_left_is_forgotten(shared_server: Server) -> None:
     def under_way(client: Client) -> float:
         lines = client.text("/metrics")[1].splitlines()
-        return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith("apiserver_longrunning_requests{"))
+        return sum(
+            float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith("apiserver_longrunning_requests{")
+        )
 
     with shared_server.client() as watcher, shared_server.client() as looking:
         before = under_way(looking)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from kapi.api.fields import FieldError, invalid, too_long
+from kapi.api.fields import FieldError, invalid, required, too_long
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = _LABEL + r"(\." + _LABEL + ")*"
@@ -138,4 +138,34 @@ def validate_annotations(annotations: Mapping[str, str], path: str) -> list[Fiel
         size += len(key.encode()) + len(value.encode())
     if size > TOTAL_ANNOTATION_SIZE:
         errors.append(too_long(path, TOTAL_ANNOTATION_SIZE))
+    return errors
+
+
+_is_wildcard = re.compile(r"\*\." + _SUBDOMAIN + r"\Z").match
+_HTTP_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
+_is_http_path = re.compile(_HTTP_PATH + r"\Z").match
+
+
+def wildcard_subdomain(name: str) -> list[str]:
+    """A subdomain whose first label is an asterisk."""
+    errors = [max_length(253)] if len(name.encode()) > 253 else []
+    if not _is_wildcard(name):
+        message = (
+            "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of "
+            "lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character"
+        )
+        errors.append(_regex_error(message, r"\*\." + _SUBDOMAIN, "*.example.com"))
+    return errors
+
+
+def validate_domain_prefixed_path(path: str, value: str) -> list[FieldError]:
+    """A name of someone's own, such as a controller's: a domain, a slash, a path."""
+    if not value:
+        return [required(path)]
+    host, _, rest = value.partition("/")
+    if not host or not rest:
+        return [invalid(path, value, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+    errors = [invalid(path, host, e) for e in dns_subdomain(host)]
+    if not _is_http_path(rest):
+        errors.append(invalid(path, rest, f"Invalid path (regex used for validation is '{_HTTP_PATH}')"))
     return errors

@@ -16,6 +16,8 @@ from kapi.endpoints.discovery import Catalogue
 from kapi.endpoints.endpoint import Limits
 from kapi.endpoints.install import Installer
 from kapi.kube.server import NAMESPACES, KubeServer
+from kapi.kube.service_controllers import ServiceControllers
+from kapi.kube.service_network import ServiceNetwork
 from kapi.options.complete import CompletedOptions
 from kapi.registry.store import Store
 from kapi.server.config import GenericConfig
@@ -51,12 +53,12 @@ class ServerChain:
             [NamespaceLifecycle(self._namespace), TaintNodesByCondition(), StorageObjectInUseProtection()]
         )
         installer = Installer(self.factory, admission, config.clock, limits, settings)
-        self.server = self._create(config, installer)
+        self.server = self._create(config, installer, ServiceControllers(service_network(completed), self.factory))
 
-    def _create(self, config: GenericConfig, installer: Installer) -> GenericServer:
+    def _create(self, config: GenericConfig, installer: Installer, services: ServiceControllers) -> GenericServer:
         catalogue = Catalogue()
         extensions = APIExtensionsServer(config, EmptyDelegate(), installer, catalogue)
-        kube = KubeServer(config, extensions, installer, catalogue)
+        kube = KubeServer(config, extensions, installer, catalogue, services)
         self._namespaces = kube.stores[NAMESPACES]
         # As upstream once did for odd test set-ups: the Kube server alone, without the aggregator in front.
         if os.environ.get("KUBE_API_VERSIONS"):
@@ -73,3 +75,18 @@ class ServerChain:
 
     async def close(self) -> None:
         await self.factory.close()
+
+
+def service_network(completed: CompletedOptions) -> ServiceNetwork:
+    misc, ips = completed.options.misc, completed.service_ips
+    ports = misc.service_node_port_range
+    return ServiceNetwork(
+        ranges=tuple(str(network) for network in (ips.primary, ips.secondary) if network is not None),
+        node_ports=range(ports.low, ports.high + 1),
+        api_server_ip=ips.api_server,
+        advertise_address=completed.advertise_address,
+        port=completed.options.secure_serving.secure_port,
+        node_port=misc.kubernetes_service_node_port,
+        reconciler=misc.endpoint_reconciler_type,
+        servers=misc.apiserver_count,
+    )

@@ -12,6 +12,7 @@ from kapi.api.clock import SystemClock
 from kapi.app.chain import ServerChain
 from kapi.app.config import generic_config
 from kapi.app.storage import Engines, open_engines
+from kapi.app.storage_metrics import StorageMetrics
 from kapi.options.complete import CompletedOptions
 from kapi.server.hooks import HookContext, HookFailed
 from kapi.server.run import PreparedServer
@@ -50,10 +51,13 @@ async def _run(completed: CompletedOptions, on_ready: Callable[[Ready], None] | 
     try:
         config = generic_config(completed, SystemClock(), engines.checks(completed))
         chain = ServerChain(completed, config, engines)
+        metrics = StorageMetrics(config.instruments.registry, engines, chain.factory)
 
         async def look_after_storage(context: HookContext) -> None:
-            interval = completed.options.etcd.etcd_compaction_interval
-            context.spawn(engines.compact(interval), name="compaction")
+            etcd = completed.options.etcd
+            context.spawn(engines.compact(etcd.etcd_compaction_interval), name="compaction")
+            polling = metrics.poll(etcd.etcd_count_metric_poll_period, etcd.etcd_db_metric_poll_interval)
+            context.spawn(polling, name="storage-metrics")
 
         chain.server.add_post_start_hook("start-store-compaction", look_after_storage)
         try:

@@ -39,9 +39,10 @@ MAX_DEPTH = 100
 class _Plan:
     """A message's fields by tag: those with a length, and plain numbers."""
 
-    __slots__ = ("names", "numbers", "sized")
+    __slots__ = ("names", "numbers", "of", "sized")
 
     def __init__(self, message: str) -> None:
+        self.of = message.rpartition(".")[2]
         self.sized: dict[int, Read] = {}
         self.numbers: dict[int, Take] = {}
         self.names: dict[int, str] = {}
@@ -61,9 +62,9 @@ class _Plan:
         """A field that is not in the plan must be unknown, or it has the wrong form."""
         number, kind = tag >> 3, tag & 7
         if kind == 4:
-            raise Malformed("proto: wiretype end group for non-group")
-        if not 0 < number < 1 << 29:
-            raise Malformed(f"proto: illegal tag {number} (wire type {kind})")
+            raise Malformed(f"proto: {self.of}: wiretype end group for non-group")
+        if not 0 < number < 1 << 31:
+            raise Malformed(f"proto: {self.of}: illegal tag {number} (wire type {tag})")
         name = self.names.get(number)
         if name is not None:
             raise Malformed(f"proto: wrong wireType = {kind} for field {name[0].upper()}{name[1:]}")

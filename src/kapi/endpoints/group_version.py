@@ -16,7 +16,7 @@ from kapi.endpoints.reading import get, list_
 from kapi.endpoints.subresources import act, view_get, view_patch, view_update
 from kapi.endpoints.virtual import virtual
 from kapi.endpoints.watch import watch
-from kapi.endpoints.writing import create, delete, delete_collection, patch, update
+from kapi.endpoints.writing import create, delete, delete_collection, patch, target_of, update
 from kapi.registry.resource import View
 from kapi.wire.messages import Response
 
@@ -76,6 +76,7 @@ class GroupVersionHandler:
         verb = _verb(call, endpoint)
         if verb not in endpoint.resource.names.verbs:
             raise MethodNotAllowed
+        call.warn(endpoint.resource.deprecated)
         resource = endpoint.resource.virtual
         if resource is not None:
             return virtual(call, endpoint, verb, resource)
@@ -86,6 +87,10 @@ class GroupVersionHandler:
         subresource = endpoint.resource.subresources[call.info.subresource]
         if call.request.method == "POST" and subresource.action is not None:
             return act(call, endpoint, subresource.action)
+        if subresource.connect is not None:
+            if call.request.method not in subresource.connect.methods:
+                raise MethodNotAllowed
+            return subresource.connect.run(call, endpoint.store, target_of(call))
         verb = _ITEM.get(call.request.method)
         if verb is None or verb not in subresource.verbs:
             raise MethodNotAllowed

@@ -47,6 +47,9 @@ class Installer:
             entry = _entry(gv, found, priorities[gv])
             handlers[gv] = GroupVersionHandler(found, entry, self._settings)
         stores = {e.resource.group_resource: e.store for found in endpoints.values() for e in found.values()}
+        for found in endpoints.values():
+            for endpoint in found.values():
+                endpoint.store.peers = stores
         return Installed(handlers=handlers, stores=stores)
 
     def endpoint(self, resource: Resource) -> Endpoint:

@@ -143,7 +143,7 @@ class Renderer:
 
     @property
     def column_definitions(self) -> list[Object]:
-        return [c.definition for c in self._resource.columns]
+        return [c.definition for c in self._resource.columns if not c.hidden]
 
     def row(self, entry: Entry, include: str, form: Form) -> bytes:
         values = self._values(entry)

@@ -11,6 +11,7 @@ from kapi.endpoints.endpoint import Endpoint
 from kapi.endpoints.negotiate import Form, negotiate
 from kapi.endpoints.params import write_options
 from kapi.endpoints.respond import respond
+from kapi.endpoints.subresources import act
 from kapi.endpoints.writing import track
 from kapi.registry.resource import Virtual
 from kapi.wire.messages import Response
@@ -19,6 +20,8 @@ from kapi.wire.messages import Response
 async def virtual(call: Call, endpoint: Endpoint, verb: str, resource: Virtual) -> Response:
     form = negotiate(call.request.headers.get("accept"))
     plain = Form(form.media_type)
+    if verb == "create" and resource.action is not None:
+        return await act(call, endpoint, resource.action)
     if verb == "create" and resource.create is not None:
         options = write_options(call, "CreateOptions")
         new = await read_object(call, endpoint, options)

@@ -138,12 +138,18 @@ async def patch(call: Call, endpoint: Endpoint) -> Response:
 async def delete(call: Call, endpoint: Endpoint) -> Response:
     form = endpoint.form(call)
     options = delete_options(call, await read_delete_options(call, endpoint))
+    _warn_of_orphans(call, endpoint, options)
     entry, gone = await endpoint.store.delete(call, target_of(call), options)
     if gone and not endpoint.resource.returns_deleted:
         return await respond(call, 200, _success(endpoint, entry), form._replace(transform="", version=""))
     # As upstream: accepted, but dependents come first.
     status = 202 if not gone and options.orphan_dependents is False else 200
     return await respond(call, status, endpoint.renderer.object(call, entry, form), form)
+
+
+def _warn_of_orphans(call: Call, endpoint: Endpoint, options: DeleteOptions) -> None:
+    if options.propagation_policy is None and options.orphan_dependents is None:
+        call.warn(endpoint.resource.strategy.orphan_warning)
 
 
 def _success(endpoint: Endpoint, entry: Entry) -> bytes:
@@ -161,7 +167,8 @@ async def delete_collection(call: Call, endpoint: Endpoint) -> Response:
     form = endpoint.form(call)
     selection = list_options(call, endpoint.resource, watch=False)
     body = await read_delete_options(call, endpoint)
-    delete_options(call, body)  # bad options are refused before anything is looked for
+    # Bad options are refused before anything is looked for.
+    _warn_of_orphans(call, endpoint, delete_options(call, body))
     listing = await endpoint.store.list(query(call, endpoint, selection))
     pending = list(reversed(listing.entries))
 

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from kapi.registry.resource import Resource
+from kapi.resources.apps import controllerrevisions, daemonsets, deployments, replicasets, statefulsets
+from kapi.resources.autoscaling import horizontalpodautoscalers
+from kapi.resources.batch import cronjobs, jobs
 from kapi.resources.coordination import leases
 from kapi.resources.core import (
     configmaps,
+    endpoints,
     events,
     limitranges,
     namespaces,
     nodes,
+    persistentvolumeclaims,
+    persistentvolumes,
+    replicationcontrollers,
     resourcequotas,
     secrets,
     serviceaccounts,
+    services,
 )
+from kapi.resources.discovery import endpointslices
 from kapi.resources.events import events as events_v1
+from kapi.resources.networking import ingressclasses, ingresses, ipaddresses, networkpolicies, servicecidrs
+from kapi.resources.policy import poddisruptionbudgets
 from kapi.resources.rbac import clusterrolebindings, clusterroles, rolebindings, roles
 
 RESOURCES: tuple[Resource, ...] = (
@@ -22,7 +33,18 @@ RESOURCES: tuple[Resource, ...] = (
     configmaps.RESOURCE,
     secrets.RESOURCE,
     serviceaccounts.RESOURCE,
+    replicationcontrollers.RESOURCE,
+    controllerrevisions.RESOURCE,
+    daemonsets.RESOURCE,
+    deployments.RESOURCE,
+    replicasets.RESOURCE,
+    statefulsets.RESOURCE,
+    horizontalpodautoscalers.RESOURCE_V1,
+    horizontalpodautoscalers.RESOURCE,
+    cronjobs.RESOURCE,
+    jobs.RESOURCE,
     leases.RESOURCE,
+    poddisruptionbudgets.RESOURCE,
     clusterrolebindings.RESOURCE,
     clusterroles.RESOURCE,
     rolebindings.RESOURCE,
@@ -32,4 +54,14 @@ RESOURCES: tuple[Resource, ...] = (
     limitranges.RESOURCE,
     nodes.RESOURCE,
     resourcequotas.RESOURCE,
+    persistentvolumes.RESOURCE,
+    persistentvolumeclaims.RESOURCE,
+    endpoints.RESOURCE,
+    services.RESOURCE,
+    endpointslices.RESOURCE,
+    ingressclasses.RESOURCE,
+    ingresses.RESOURCE,
+    ipaddresses.RESOURCE,
+    networkpolicies.RESOURCE,
+    servicecidrs.RESOURCE,
 )

@@ -2,39 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kapi.api.gvk import GroupResource
 from kapi.endpoints.discovery import Catalogue
 from kapi.endpoints.install import Installer
 from kapi.endpoints.openapi.routes import OpenAPI
 from kapi.endpoints.priorities import PRIORITIES
-from kapi.endpoints.root import Roots
 from kapi.kube.resources import RESOURCES
+from kapi.kube.service_controllers import ServiceControllers
 from kapi.kube.system_namespaces import create_system_namespaces
 from kapi.registry.store import Store
 from kapi.server.config import GenericConfig
 from kapi.server.delegation import Delegate
 from kapi.server.server import GenericServer
 
-NAMESPACES = GroupResource("", "namespaces")
+NAMESPACES, SERVICES = GroupResource("", "namespaces"), GroupResource("", "services")
 
 
 class KubeServer(GenericServer):
     """`stores` are those of the built-in resources, for admission and authorization to look things up."""
 
-    def __init__(self, config: GenericConfig, delegate: Delegate, installer: Installer, catalogue: Catalogue) -> None:
+    def __init__(
+        self,
+        config: GenericConfig,
+        delegate: Delegate,
+        installer: Installer,
+        catalogue: Catalogue,
+        services: ServiceControllers,
+    ) -> None:
         super().__init__("kube-apiserver", config, delegate)
-        installed = installer.install(RESOURCES, PRIORITIES)
+        hooks = {SERVICES: services.allocation}
+        resources = [replace(r, hooks=hooks.get(r.group_resource, r.hooks)) for r in RESOURCES]
+        installed = installer.install(resources, PRIORITIES)
         self.stores: dict[GroupResource, Store] = dict(installed.stores)
         self.api_groups.update({(gv.group, gv.version): h for gv, h in installed.handlers.items()})
         entries = [handler.entry for handler in installed.handlers.values()]
         catalogue.add(lambda: entries)
-        roots = Roots(catalogue, config.external_address)
-        self.routes.exact["/api"] = roots.api
-        self.routes.add_prefix("/api/", roots.api, listed=False)
-        self.routes.exact["/apis"] = roots.apis
-        self.routes.add_prefix("/apis/", roots.apis)
         openapi = OpenAPI(catalogue)
         self.routes.exact["/openapi/v2"] = openapi.v2
         self.routes.exact["/openapi/v3"] = openapi.v3_index
         self.routes.add_prefix("/openapi/v3/", openapi.v3)
+        services.install(self, self.stores)
         self.add_post_start_hook("start-system-namespaces-controller", create_system_namespaces)

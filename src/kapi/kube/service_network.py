@@ -13,7 +13,7 @@ class ServiceNetwork:
     node_ports: range = range(30000, 32768)  # --service-node-port-range
     api_server_ip: str = "10.0.0.1"  # of the service `kubernetes`
     advertise_address: str = "127.0.0.1"
-    port: int = 6443  # where advertise_address is served; 0: the port of the listener
+    port: int = 6443  # where advertise_address is served; 0: whichever the listener has got
     node_port: int = 0  # --kubernetes-service-node-port
     reconciler: str = "lease"  # --endpoint-reconciler-type
     servers: int = 1  # --apiserver-count

@@ -19,6 +19,7 @@ from kapi.schema.types import Type
 
 if TYPE_CHECKING:
     from kapi.registry.store import Store, Target
+    from kapi.wire.messages import Response
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +55,14 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Connect:
+    """A way to what an object stands for, such as a running container: it answers for itself."""
+
+    methods: tuple[str, ...]
+    run: Callable[[Call, Store, Target], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Subresource:
     """An endpoint below an object: the same object by rules of its own, a view of it, or an action on it."""
 
@@ -61,6 +70,7 @@ class Subresource:
     verbs: tuple[str, ...] = ("get", "patch", "update")
     view: View | None = None
     action: Action | None = None
+    connect: Connect | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +80,7 @@ class Virtual:
     create: Callable[[Call, Object, WriteOptions], Awaitable[Object]] | None = None
     get: Callable[[Call, str], Awaitable[Object]] | None = None
     list: Callable[[Call], Awaitable[Object]] | None = None
+    action: Action | None = None  # a POST that does something to another resource's object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +132,7 @@ class Resource:
     returns_deleted: bool = False  # a delete answers with the object, not with a Status
     typed_items: bool = True  # a list's items do not repeat their kind
     expires: bool = False  # lives for --event-ttl
+    deprecated: str = ""  # what every request is warned of
     virtual: Virtual | None = None
     conversion: Conversion | None = None
     hooks: StoreHooks | None = None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from kapi.api import errors
 from kapi.api.call import Call
 from kapi.api.clock import Clock
+from kapi.api.gvk import GroupResource
 from kapi.api.names import path_segment
 from kapi.api.objects import Object, Revision
 from kapi.patch.apply.managed import keep_times
@@ -43,6 +44,8 @@ class Store:
         self.resource = resource
         self.objects = objects
         self.clock = clock
+        # The stores installed with this one: what is done to an object may depend on others.
+        self.peers: Mapping[GroupResource, Store] = {}
         self._admission = admission
         self._namespaced = resource.names.namespaced
 

@@ -41,6 +41,7 @@ class Strategy:
     mark_deleting: Callable[[Object, str], None] | None = None
     # What happens to dependents when a delete does not say.
     orphan_by_default: bool = False
+    orphan_warning: str = ""  # told to whoever leaves it at that
     garbage_collected: bool = True
     reset: Filter | None = None  # leaves out of managedFields what this endpoint does not write
 

@@ -22,6 +22,7 @@ class Column:
     priority: int = 0
     show: Callable[[Any, float], Cell] | None = None
     description: str = ""
+    hidden: bool = False  # a cell in every row, but no heading: as upstream's IPAddresses have one
 
     @property
     def definition(self) -> Object:

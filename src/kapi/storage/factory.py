@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kapi.api.clock import Clock
@@ -30,6 +30,11 @@ class StorageFactory:
         self._config = config
         self._clock = clock
         self._stores: dict[str, ObjectStore] = {}
+        self._resources: dict[str, GroupResource] = {}  # by path, the first that was stored there
+
+    @property
+    def stores(self) -> Iterable[tuple[GroupResource, ObjectStore]]:
+        return ((self._resources[path], store) for path, store in self._stores.items())
 
     def objects(self, resource: GroupResource, prefix: str, shape: Shape, *, expires: bool = False) -> ObjectStore:
         """`prefix` is the resource's path below the root, without slashes at its ends."""
@@ -45,6 +50,7 @@ class StorageFactory:
                 cached=self._config.watch_cache and size != 0,
             )
             self._stores[path] = store
+            self._resources[path] = resource
         return store
 
     def shared(self, resource: GroupResource, prefix: str, shape: Shape, *, ttl: int = 0) -> ObjectStore:

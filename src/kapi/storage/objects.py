@@ -221,7 +221,7 @@ class ObjectStore:
         if query.revision and query.exact:
             return await self._list_at(query, query.revision, "")
         if self._cached and await self._cache_answers(query):
-            return self._page(query, self.cacher.select(query.scope), self.cacher.revision)
+            return _page(query, self.cacher.select(query.scope), self.cacher.revision)
         return await self._list_at(query, kv.NO_REVISION, "", at_least=query.revision or kv.NO_REVISION)
 
     async def _cache_answers(self, query: Query) -> bool:
@@ -252,6 +252,10 @@ class ObjectStore:
             return False
         return True
 
+    async def count(self) -> int:
+        """How many objects there are: as many as the cache holds, or the store."""
+        return len(self.cacher) if self._cached and self.cacher.ready else await self._kv.count(self.prefix)
+
     async def feed(self, scope: str, *, newest: bool) -> Feed:
         """Where a watch takes its events from; `newest` when it must begin with the store's newest state."""
         if self._cached:
@@ -277,7 +281,7 @@ class ObjectStore:
         if revision > _LARGEST_REVISION or at_least > _LARGEST_REVISION:
             raise kv.FutureRevision(await self._kv.revision())
         if self._cached and cacher.ready and revision and cacher.changed <= revision <= cacher.revision:
-            return self._page(query, cacher.select(query.scope, start), revision)
+            return _page(query, cacher.select(query.scope, start), revision)
         if not query.scope.endswith("/"):
             return await self._one_at(query, revision, at_least)
         limit, size = query.limit, query.limit or _DIRECT_PAGE
@@ -288,12 +292,14 @@ class ObjectStore:
             if revision < at_least:
                 raise kv.FutureRevision(revision)
             entries = [self._entry_of(item) for item in page.items]
-            found += entries if query.selects is None else filter(query.selects, entries)
-            if not page.more or (limit and len(found) >= limit):
-                break
+            taken, left = _take(entries, query.selects, limit and limit - len(found))
+            found += taken
+            if limit and len(found) == limit:
+                return _listing(query, found, revision, left=left + page.count - len(page.items))
+            if not page.more:
+                return _listing(query, found, revision)
             start = page.items[-1].key + "\0"
             size = min(2 * size, _LARGEST_PAGE)  # as upstream: a selector that takes little needs few round trips
-        return self._cut(query, found, revision, beyond=page.count - len(page.items))
 
     async def _one_at(self, query: Query, revision: Revision, at_least: Revision) -> Listing:
         """A list of one key, if it is there."""
@@ -301,22 +307,35 @@ class ObjectStore:
         if newest < at_least:
             raise kv.FutureRevision(newest)
         entries = [self._entry_of(found)] if found else []
-        return self._page(query, entries, revision or newest)
+        return _page(query, entries, revision or newest)
 
-    def _page(self, query: Query, entries: Entries, revision: Revision) -> Listing:
-        selected = entries if query.selects is None else [e for e in entries if query.selects(e)]
-        return self._cut(query, selected, revision)
 
-    @staticmethod
-    def _cut(query: Query, selected: Entries, revision: Revision, beyond: int = 0) -> Listing:
-        """A page of the limit's length; `beyond` keys follow that were not looked at."""
-        limit = query.limit
-        left = len(selected) - limit + beyond
-        if not limit or left <= 0:
-            return Listing(selected, revision)
-        page = selected[:limit]
-        continuation = Continuation("/" + page[-1].key[len(query.scope) :] + "\0", revision)
-        return Listing(page, revision, continuation, left if query.selects is None else None)
+def _page(query: Query, entries: Entries, revision: Revision) -> Listing:
+    taken, left = _take(entries, query.selects, query.limit)
+    return _listing(query, taken, revision, left=left)
+
+
+def _take(entries: Entries, selects: Selects | None, limit: int) -> tuple[Entries, int]:
+    """The first so many that are selected (0: all), and how many entries follow that were not looked at."""
+    if selects is None:
+        return (entries[:limit], max(len(entries) - limit, 0)) if limit else (entries, 0)
+    if not limit:
+        return [entry for entry in entries if selects(entry)], 0
+    taken: Entries = []
+    for position, entry in enumerate(entries, 1):
+        if selects(entry):
+            taken.append(entry)
+            if len(taken) == limit:
+                return taken, len(entries) - position
+    return taken, 0
+
+
+def _listing(query: Query, found: Entries, revision: Revision, left: int = 0) -> Listing:
+    """As upstream: what follows a full page may turn out to be nothing that is selected."""
+    if not left:
+        return Listing(found, revision)
+    continuation = Continuation("/" + found[-1].key[len(query.scope) :] + "\0", revision)
+    return Listing(found, revision, continuation, left if query.selects is None else None)
 
 
 def _same(one: Entry | None, other: Entry | None) -> bool:

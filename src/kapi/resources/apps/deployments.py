@@ -71,9 +71,7 @@ def _validate_spec(call: Call, spec: Object, old: Object | None) -> list[FieldEr
     errors = nonnegative(spec.get("replicas"), "spec.replicas")
     errors += validate_selected_template(call, spec, old, "ReplicaSet", empty=_EMPTY, unusable=_UNUSABLE)
     errors += _validate_strategy(spec["strategy"], "spec.strategy")
-    errors += nonnegative_fields(
-        spec, "spec", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"
-    )
+    errors += nonnegative_fields(spec, "spec", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
     deadline = spec.get("progressDeadlineSeconds")
     if deadline is not None and deadline <= spec.get("minReadySeconds", 0):
         errors.append(invalid("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds"))

@@ -13,7 +13,7 @@ from kapi.resources.autoscaling import scale
 from kapi.resources.podspec.defaults import default_pod_template
 from kapi.resources.podspec.warnings import template_warnings
 from kapi.resources.workload.columns import containers, count, selector
-from kapi.resources.workload.rules import immutable, name_warnings, nonnegative_fields, not_above
+from kapi.resources.workload.rules import immutable, name_warnings, nonnegative_fields, validate_replica_status
 from kapi.resources.workload.selectors import validate_selected_template
 
 # As upstream, which says "deployment" here too.
@@ -66,14 +66,7 @@ def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
 
 
 def validate_status(_: Call, new: Object, __: Object) -> list[FieldError]:
-    """Also a replication controller's."""
-    status = new.get("status") or {}
-    parts = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
-    errors = nonnegative_fields(status, "status", "replicas", *parts, "observedGeneration", "terminatingReplicas")
-    errors += not_above(status, "status", "replicas", "cannot be greater than status.replicas", *parts)
-    return errors + not_above(
-        status, "status", "readyReplicas", "cannot be greater than readyReplicas", "availableReplicas"
-    )
+    return validate_replica_status(new.get("status") or {})
 
 
 def fields_of(decoded: Object) -> dict[str, str]:

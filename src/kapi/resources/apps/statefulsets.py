@@ -12,9 +12,9 @@ from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource
 from kapi.registry.strategy import Strategy, bump_generation, copy_field, keep_status, start_generation
 from kapi.registry.table import AGE, NAME, Column
+from kapi.resources.apps.claim_templates import default_claim, validate_claim_spec
 from kapi.resources.apps.deployments import ready
 from kapi.resources.autoscaling import scale
-from kapi.resources.core.claims import default_claim, validate_claim_spec
 from kapi.resources.podspec.defaults import default_pod_template
 from kapi.resources.podspec.warnings import template_warnings
 from kapi.resources.workload.columns import containers
@@ -54,7 +54,6 @@ def default(new: Object) -> None:
     spec.setdefault("revisionHistoryLimit", 10)
     default_pod_template(spec["template"])
     for claim in spec.get("volumeClaimTemplates") or ():
-        claim["kind"], claim["apiVersion"] = "PersistentVolumeClaim", "v1"
         default_claim(claim)
 
 

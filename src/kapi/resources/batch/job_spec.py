@@ -157,7 +157,7 @@ def spec_warnings(spec: Object, path: str, old: Object | None) -> list[str]:
         and (spec.get("parallelism") or 0) > _MANY_AT_ONCE
     ):
         said.append(
-            f"{path}: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, "
-            "Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
+            f"{path}: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than "
+            "10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
         )
     return said + template_warnings(spec["template"], f"{path}.template", old and old["template"])

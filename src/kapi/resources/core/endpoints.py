@@ -106,6 +106,7 @@ RESOURCE = Resource(
     version="v1",
     kind="Endpoints",
     prefix="services/endpoints",
+    deprecated="v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
     strategy=Strategy(
         default=default, validate=validate, validate_update=validate_update, warnings=warnings, create_on_update=True
     ),

@@ -12,12 +12,9 @@ from kapi.api.quantity import Quantity
 from kapi.registry.resource import Resource
 from kapi.registry.strategy import Strategy
 from kapi.registry.table import CREATED_AT, NAME
-from kapi.resources.core.resource_lists import (
-    may_overcommit,
-    round_up,
-    validate_container_resource_name,
-    validate_resource_name,
-)
+from kapi.resources.core.resource_lists import validate_resource_name
+from kapi.resources.podspec.defaults import round_resources
+from kapi.resources.podspec.resources import is_overcommittable, validate_container_resource_name
 
 _TYPES = ("Pod", "Container", "PersistentVolumeClaim")
 _LISTS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
@@ -26,7 +23,7 @@ _LISTS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
 def default(new: Object) -> None:
     for limit in (new.get("spec") or {}).get("limits") or []:
         for field in _LISTS:
-            round_up(limit.get(field))
+            round_resources(limit.get(field))
         if limit.get("type") == "Container":
             _default_container(limit)
 
@@ -125,7 +122,7 @@ def _validate_order(limit: Object, kind: str, name: str, path: str) -> list[Fiel
             most = float(high.as_fraction() / low.as_fraction())
             if float(ratio.as_fraction()) > most:
                 above("maxLimitRequestRatio", ratio, f"ratio {ratio} is greater than max/min = {most:f}")
-    if not may_overcommit(name) and limits is not None and requests is not None and limits != requests:
+    if not is_overcommittable(name) and limits is not None and requests is not None and limits != requests:
         text = f"default value {limits} must equal to defaultRequest value {requests} in {name}"
         above("defaultRequest", requests, text)
     return errors

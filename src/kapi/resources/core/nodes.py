@@ -14,8 +14,9 @@ from kapi.registry.resource import Resource, Subresource, metadata_fields
 from kapi.registry.strategy import Strategy, copy_field
 from kapi.registry.table import AGE, NAME, Column, field_value
 from kapi.resources.core.keys import config_map_key
-from kapi.resources.core.resource_lists import round_up, validate_amount
+from kapi.resources.core.resource_lists import validate_amount
 from kapi.resources.core.taints import validate_taints
+from kapi.resources.podspec.defaults import round_resources
 
 _ROLE_PREFIX = "node-role.kubernetes.io/"
 _is_feature = re.compile(r"[A-Z][a-zA-Z0-9]*(/[a-zA-Z0-9]+)*\Z").match
@@ -28,8 +29,8 @@ def default(new: Object) -> None:
     _default_cidrs(spec)
     if status.get("capacity") and not status.get("allocatable"):
         status["allocatable"] = dict(status["capacity"])
-    round_up(status.get("capacity"))
-    round_up(status.get("allocatable"))
+    round_resources(status.get("capacity"))
+    round_resources(status.get("allocatable"))
 
 
 def _default_cidrs(spec: Object) -> None:

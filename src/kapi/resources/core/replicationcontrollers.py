@@ -14,7 +14,7 @@ from kapi.resources.podspec.defaults import default_pod_template
 from kapi.resources.podspec.validation import validate_pod_template
 from kapi.resources.podspec.warnings import template_warnings
 from kapi.resources.workload.columns import containers, count, labels_text, nested
-from kapi.resources.workload.rules import name_warnings, nonnegative_fields, not_above
+from kapi.resources.workload.rules import name_warnings, nonnegative_fields, validate_replica_status
 from kapi.resources.workload.selectors import MISMATCH, always_restarting, labels_of
 
 
@@ -81,13 +81,7 @@ def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
 
 
 def validate_status(_: Call, new: Object, __: Object) -> list[FieldError]:
-    status = new.get("status") or {}
-    parts = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
-    errors = nonnegative_fields(status, "status", "replicas", *parts, "observedGeneration")
-    errors += not_above(status, "status", "replicas", "cannot be greater than status.replicas", *parts)
-    return errors + not_above(
-        status, "status", "readyReplicas", "cannot be greater than readyReplicas", "availableReplicas"
-    )
+    return validate_replica_status(new.get("status") or {})
 
 
 def fields_of(decoded: Object) -> dict[str, str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kapi.api.fields import FieldError, invalid
 from kapi.api.names import label_key
-from kapi.api.objects import Object
 from kapi.api.quantity import Quantity
+from kapi.resources.podspec.resources import validate_quantity
 
 _COMPUTE = frozenset(("cpu", "memory", "ephemeral-storage"))
 _COUNTED = frozenset(
@@ -30,13 +30,6 @@ _QUOTA = frozenset(
     )
 )
 _HUGE_PAGES = ("hugepages-", "requests.hugepages-")
-_MILLI = -3
-
-
-def round_up(amounts: Object | None) -> None:
-    """Nothing finer than a thousandth is kept."""
-    for name, text in (amounts or {}).items():
-        amounts[name] = str(Quantity.parse(text).round_up(_MILLI))  # type: ignore[index]
 
 
 def is_quota_resource(name: str) -> bool:
@@ -57,32 +50,15 @@ def validate_quota_resource_name(name: str, path: str) -> list[FieldError]:
     return errors
 
 
-def validate_container_resource_name(name: str, path: str) -> list[FieldError]:
-    errors = validate_resource_name(name, path)
-    if "/" not in name:
-        if name not in _COMPUTE and not name.startswith("hugepages-"):
-            errors.append(invalid(path, name, "must be a standard resource for containers"))
-    elif not _is_native(name) and not _is_extended(name):
-        errors.append(invalid(path, name, "doesn't follow extended resource name standard"))
-    return errors
-
-
-def _is_native(name: str) -> bool:
-    return "/" not in name or "kubernetes.io/" in name
-
-
-def _is_extended(name: str) -> bool:
-    return not _is_native(name) and not name.startswith("requests.") and not label_key(f"requests.{name}")
-
-
-def may_overcommit(name: str) -> bool:
-    return _is_native(name) and not name.startswith("hugepages-")
-
-
 def validate_amount(name: str, text: str, path: str) -> list[FieldError]:
     """Not negative; and whole, when it counts something."""
-    amount = Quantity.parse(text)
-    errors = [invalid(path, text, "must be greater than or equal to 0")] if amount.sign < 0 else []
-    if (name in _COUNTED or _is_extended(name)) and amount.milli_value % 1000:
-        errors.append(invalid(path, text, "must be an integer"))
-    return errors
+    return validate_quantity(name, Quantity.parse(text), path)
+
+
+def validate_positive(text: str, path: str) -> list[FieldError]:
+    return [] if Quantity.parse(text).sign > 0 else [invalid(path, text, "must be greater than zero")]
+
+
+def validate_basic(text: str, path: str) -> list[FieldError]:
+    value = Quantity.parse(text).value
+    return [invalid(path, value, "must be a valid resource quantity")] if value < 0 else []

@@ -10,12 +10,8 @@ from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource
 from kapi.registry.strategy import Strategy, copy_field, keep_status
 from kapi.registry.table import AGE, NAME, Column
-from kapi.resources.core.resource_lists import (
-    is_quota_resource,
-    round_up,
-    validate_amount,
-    validate_quota_resource_name,
-)
+from kapi.resources.core.resource_lists import is_quota_resource, validate_amount, validate_quota_resource_name
+from kapi.resources.podspec.defaults import round_resources
 
 _EXISTENCE = ("BestEffort", "NotBestEffort", "Terminating", "NotTerminating", "CrossNamespacePodAffinity")
 _SCOPES = (*_EXISTENCE, "PriorityClass", "VolumeAttributesClass")
@@ -31,9 +27,9 @@ _MUST_EXIST = (
 
 def default(new: Object) -> None:
     spec, status = new.setdefault("spec", {}), new.setdefault("status", {})
-    round_up(spec.get("hard"))
-    round_up(status.get("hard"))
-    round_up(status.get("used"))
+    round_resources(spec.get("hard"))
+    round_resources(status.get("hard"))
+    round_resources(status.get("used"))
 
 
 def prepare_for_create(_: Call, new: Object) -> None:

@@ -65,9 +65,9 @@ def is_pod_level(name: str) -> bool:
 
 def _validate_name(name: str, path: str) -> list[FieldError]:
     errors = [invalid(path, name, e) for e in label_key(name)]
-    if not errors and "/" not in name and name not in _STANDARD_RESOURCES:
-        if not name.startswith((HUGE_PAGES, "requests.hugepages-")):
-            errors.append(invalid(path, name, "must be a standard resource type or fully qualified"))
+    is_standard = name in _STANDARD_RESOURCES or name.startswith((HUGE_PAGES, "requests.hugepages-"))
+    if not errors and not is_standard and "/" not in name:
+        errors.append(invalid(path, name, "must be a standard resource type or fully qualified"))
     return errors
 
 
@@ -116,9 +116,9 @@ def validate_requirements(
         errors += _validate_against_limit(name, request, parsed_limits.get(name), path)
         if name.startswith(HUGE_PAGES):
             errors += _validate_pages(name, request, at)
-    if any(name.startswith(HUGE_PAGES) for name in (*limits, *requests)):
-        if not any(name in ("cpu", "memory") for name in (*limits, *requests)):
-            errors.append(forbidden(path, "HugePages require cpu or memory"))
+    named = {*limits, *requests}
+    if not ("cpu" in named or "memory" in named) and any(name.startswith(HUGE_PAGES) for name in named):
+        errors.append(forbidden(path, "HugePages require cpu or memory"))
     if requirements.get("claims"):
         errors += _validate_claims(requirements["claims"], claims, f"{path}.claims")
     return errors

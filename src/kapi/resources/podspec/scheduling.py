@@ -50,9 +50,7 @@ def validate_node_selector(selector: Object, path: str) -> list[FieldError]:
     terms = selector.get("nodeSelectorTerms") or []
     if not terms:
         return [required(f"{path}.nodeSelectorTerms", "must have at least one node selector term")]
-    return [
-        e for i, t in enumerate(terms) for e in _validate_node_term(t, f"{path}.nodeSelectorTerms[{i}]")
-    ]
+    return [e for i, t in enumerate(terms) for e in _validate_node_term(t, f"{path}.nodeSelectorTerms[{i}]")]
 
 
 def _validate_node_term(term: Object, path: str, *, check_values: bool = True) -> list[FieldError]:
@@ -195,7 +193,9 @@ def validate_spread(constraints: list[Object], path: str) -> list[FieldError]:
             errors.append(required(f"{at}.topologyKey", "can not be empty"))
         if action not in _ACTIONS:
             errors.append(not_supported(f"{at}.whenUnsatisfiable", action, _ACTIONS))
-        if any((c.get("topologyKey") or "") == key and c.get("whenUnsatisfiable") == action for c in constraints[i + 1 :]):
+        if any(
+            (c.get("topologyKey") or "") == key and c.get("whenUnsatisfiable") == action for c in constraints[i + 1 :]
+        ):
             errors.append(duplicate(f"{at}.{{topologyKey, whenUnsatisfiable}}", f"{{{key}, {action}}}"))
         errors += _validate_domains(get("minDomains"), action, f"{at}.minDomains")
         errors += [

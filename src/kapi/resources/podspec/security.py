@@ -19,6 +19,8 @@ _PATH_MAX = 4095
 _SEGMENT = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTL = rf"^({_SEGMENT}[\./])*{_SEGMENT}$"
 _is_sysctl = re.compile(rf"({_SEGMENT}[\./])*{_SEGMENT}\Z").match
+# The separator that comes first separates; the other is a part of names.
+_SWAPPED = str.maketrans("./", "/.")
 _IPC_SYSCTLS = frozenset(
     (
         "kernel.sem",
@@ -158,7 +160,8 @@ def _validate_sysctls(sysctls: list[Object], spec: Object, path: str) -> list[Fi
 
 def _validate_host_sysctl(name: str, spec: Object, path: str) -> list[FieldError]:
     """What belongs to a namespace of the kernel cannot be set for a pod that shares the host's."""
-    dotted = name.replace("/", ".") if "/" in name and name.find("/") < (name.find(".") % 254) else name
+    first = next((c for c in name if c in "./"), ".")
+    dotted = name.translate(_SWAPPED) if first == "/" else name
     if spec.get("hostNetwork") and dotted.startswith("net."):
         return [invalid(path, name, "may not be specified when 'hostNetwork' is true")]
     if spec.get("hostIPC") and (dotted in _IPC_SYSCTLS or dotted.startswith("fs.mqueue.")):

@@ -58,7 +58,7 @@ def _user_problems(name: str) -> list[str]:
     if user and not user.strip(". "):
         problems.append("runAsUserName's User cannot contain only periods or spaces")
     if _has_forbidden(user):
-        problems.append('runAsUserName\'s User cannot contain the following characters: "/\\:;|=,+*?<>@[]')
+        problems.append("runAsUserName's User cannot contain the following characters: \"/\\:;|=,+*?<>@[]")
     return problems
 
 

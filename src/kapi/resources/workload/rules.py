@@ -45,6 +45,16 @@ def not_decremented(status: Object, former: Object, path: str, name: str) -> lis
     return [invalid(f"{path}.{name}", new or 0, "cannot be decremented")]
 
 
+def validate_replica_status(status: Object) -> list[FieldError]:
+    """What replica sets and replication controllers count."""
+    parts = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
+    errors = nonnegative_fields(status, "status", "replicas", *parts, "observedGeneration", "terminatingReplicas")
+    errors += not_above(status, "status", "replicas", "cannot be greater than status.replicas", *parts)
+    return errors + not_above(
+        status, "status", "readyReplicas", "cannot be greater than readyReplicas", "availableReplicas"
+    )
+
+
 def immutable(new: Any, old: Any, path: str) -> list[FieldError]:
     # As semantic equality: what is empty and what is absent are the same.
     if new == old or (not new and not old and not isinstance(new, (bool, int)) and not isinstance(old, (bool, int))):
@@ -77,5 +87,7 @@ def name_warnings(name: str) -> list[str]:
     problems = dns_label(name)
     if not problems:
         return []
-    text = "this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended"
+    text = (
+        "this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended"
+    )
     return [f"metadata.name: {text}: [{' '.join(problems)}]"]

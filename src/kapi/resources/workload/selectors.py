@@ -60,9 +60,7 @@ def always_restarting(template: Object, kind: str) -> list[FieldError]:
     errors: list[FieldError] = []
     pod = template.get("spec") or {}
     if pod.get("restartPolicy") != "Always":
-        errors.append(
-            not_supported("spec.template.spec.restartPolicy", pod.get("restartPolicy", ""), ["Always"])
-        )
+        errors.append(not_supported("spec.template.spec.restartPolicy", pod.get("restartPolicy", ""), ["Always"]))
     if pod.get("activeDeadlineSeconds") is not None:
         detail = f"activeDeadlineSeconds in {kind} is not Supported"
         errors.append(forbidden("spec.template.spec.activeDeadlineSeconds", detail))

@@ -11,6 +11,9 @@ from kapi.api.clock import Clock
 
 _LONGEST_SLEEP = 60.0  # the wall clock may be set while the timer runs
 _RETRY = 1.0
+# As upstream does it to etcd: leases that end at about the same time are one, because each costs a commit of its own.
+_SHARE = 0.05
+_LONGEST_SHARE = 60
 
 
 class Leases:
@@ -21,6 +24,7 @@ class Leases:
         self._ended: set[int] = set()
         self._queue: list[tuple[float, int]] = []
         self._timer: asyncio.TimerHandle | None = None
+        self._shared: dict[int, tuple[int, float]] = {}  # by TTL: the lease last granted, and until when it is given
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -29,9 +33,20 @@ class Leases:
         """Whether keys may be written with it: not once it has ended."""
         return lease in self._keys and lease not in self._ended
 
+    def shared(self, ttl: int) -> int | None:
+        """A lease granted a moment ago that lasts as long as asked for, and not much longer."""
+        lease, until = self._shared.get(ttl, (0, 0.0))
+        now = self._clock.now()
+        return lease if lease in self and until - _window(ttl) <= now < until else None
+
     def propose(self, ttl: int) -> tuple[int, float]:
         """An unused id, and when the lease ends."""
-        return secrets.randbits(62) | 1, self._clock.now() + ttl
+        return secrets.randbits(62) | 1, self._clock.now() + ttl + _window(ttl)
+
+    def granted(self, lease: int, ttl: int, expires: float) -> None:
+        self.add(lease, expires)
+        if _window(ttl):
+            self._shared[ttl] = (lease, expires - ttl)
 
     def add(self, lease: int, expires: float) -> None:
         self._keys.setdefault(lease, set())
@@ -75,3 +90,8 @@ class Leases:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+def _window(ttl: int) -> int:
+    """How many seconds longer than asked a lease may last."""
+    return min(int(_SHARE * ttl), _LONGEST_SHARE)

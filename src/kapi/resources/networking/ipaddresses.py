@@ -1,0 +1,65 @@
+"""IPAddresses: an address that is taken, and by what. Its name is the address, so that it can be taken only once."""
+
+from __future__ import annotations
+
+from kapi.api.addresses import validate_canonical_ip
+from kapi.api.call import Call
+from kapi.api.fields import FieldError, go_struct, invalid, required
+from kapi.api.names import dns_subdomain, path_segment
+from kapi.api.objects import Object
+from kapi.registry.resource import Resource
+from kapi.registry.strategy import Strategy
+from kapi.registry.table import NAME, Column, age, created_at
+
+
+def validate_name(name: str) -> list[str]:
+    return [error.detail for error in validate_canonical_ip("", name)]
+
+
+def validate(_: Call, new: Object) -> list[FieldError]:
+    parent = (new.get("spec") or {}).get("parentRef")
+    path = "spec.parentRef"
+    if parent is None:
+        return [required(path)]
+    group = parent.get("group") or ""
+    errors = [invalid(f"{path}.group", group, e) for e in dns_subdomain(group)] if group else []
+    for field in ("resource", "name", "namespace"):
+        value = parent.get(field) or ""
+        if not value and field != "namespace":
+            errors.append(required(f"{path}.{field}"))
+        errors += [invalid(f"{path}.{field}", value, e) for e in path_segment(value)]
+    return errors
+
+
+def validate_update(call: Call, new: Object, old: Object) -> list[FieldError]:
+    errors = validate(call, new)
+    parent = (new.get("spec") or {}).get("parentRef")
+    if parent != (old.get("spec") or {}).get("parentRef"):
+        errors.append(invalid("spec.parentRef", _shown(parent), "field is immutable"))
+    return errors
+
+
+def _shown(parent: Object | None) -> Object | None:
+    """As upstream prints it: every field, by its own names."""
+    if parent is None:
+        return None
+    shown: Object = go_struct({f: parent.get(f, "") for f in ("group", "resource", "namespace", "name")})
+    return shown
+
+
+def parent_of(decoded: Object) -> str:
+    parent = (decoded.get("spec") or {}).get("parentRef")
+    if parent is None:
+        return "<none>"
+    group = f".{parent['group']}" if parent.get("group") else ""
+    parts = [f"{parent.get('resource', '')}{group}".lower(), parent.get("namespace", ""), parent.get("name", "")]
+    return "/".join(part for i, part in enumerate(parts) if part or i != 1)
+
+
+RESOURCE = Resource(
+    group="networking.k8s.io",
+    version="v1",
+    kind="IPAddress",
+    strategy=Strategy(validate=validate, validate_update=validate_update, validate_name=validate_name),
+    columns=(NAME, Column("ParentRef", parent_of), Column("Age", created_at, show=age, hidden=True)),
+)
