@@ -47,7 +47,7 @@ lock: .venv/installed-test
 
 clean:
 	rm -rf .venv build dist src/kapi.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests tools benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps are newer than what they were made from, or the installation is repeated.
 .venv/installed: .venv/bin/python requirements.lock pyproject.toml

@@ -36,14 +36,21 @@ SPECIAL = {
     f"{EXTENSIONS}.JSONSchemaPropsOrStringArray": "schema-or-strings",
 }
 SCHEMA = "apiextensions.v1.JSONSchemaProps"
-# The messages of the odd types of a CRD's schema.
-ALTERNATIVES = {
+# The messages of types with a JSON form of their own, and of the envelope. `data` is bytes that JSON does not see.
+OWN = {
+    "Unknown": "1:typeMeta:TypeMeta 2:raw:?data 3:contentEncoding:string 4:contentType:string",
+    "TypeMeta": "1:apiVersion:string 2:kind:string",
+    "RawExtension": "1:raw:?data",
+    "Quantity": "1:string:?string",
+    "IntOrString": "1:type:int64 2:intVal:int32 3:strVal:string",
+    "Timestamp": "1:seconds:int64 2:nanos:int32",
     "schema-or-bool": f"1:allows:bool 2:schema:?{SCHEMA}",
     "schema-or-array": f"1:schema:?{SCHEMA} 2:schemas:[{SCHEMA}",
     "schema-or-strings": f"1:schema:?{SCHEMA} 2:property:[string",
 }
 # Messages that OpenAPI does not describe, with the codes of their fields as in go_fields.json.
 UNDESCRIBED: dict[str, Json] = {
+    f"{META}.APIGroupList": {},
     f"{META}.APIVersions": {},
     f"{META}.PartialObjectMetadata": {},
     f"{META}.PartialObjectMetadataList": {"items": ""},
@@ -151,7 +158,7 @@ def main(facts: Path, out: Path) -> None:
                 packages[f"{gvk['group']}/{gvk['version']}".lstrip("/")] = short_name(definition).rpartition(".")[0]
     for definition, codes in UNDESCRIBED.items():
         builder.undescribed(definition, codes)
-    data = {"packages": packages, "messages": builder.built | ALTERNATIVES}
+    data = {"packages": packages, "messages": builder.built | OWN}
     text = json.dumps(data, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
     (out / "protobuf.json").write_text(text + "\n")
 

@@ -6,7 +6,9 @@ import asyncio
 import json
 import signal
 import ssl
+from collections import Counter
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +17,7 @@ import pytest
 from tests.server_process import Keepalive, Server
 
 NewServer = Callable[..., Server]
+ENDINGS = (None, b"RESET", b"LOST", b"REFUSED")
 MAPS = "/api/v1/namespaces/default/configmaps"
 
 
@@ -34,6 +37,18 @@ class Load:
     statuses: list[int] = field(default_factory=list)
     created: set[str] = field(default_factory=set)
     dropped: list[str] = field(default_factory=list)
+    _answered: asyncio.Event = field(default_factory=asyncio.Event)
+    _clients: list[asyncio.Task[None]] = field(default_factory=list)
+
+    def start(self, group: asyncio.TaskGroup, clients: int) -> None:
+        context = self.server.tls()
+        self._clients = [group.create_task(self.client(number, context)) for number in range(clients)]
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        while not condition():
+            assert not all(client.done() for client in self._clients), self.dropped
+            self._answered.clear()
+            await self._answered.wait()
 
     async def client(self, number: int, context: ssl.SSLContext) -> None:
         turn = 0
@@ -42,6 +57,7 @@ class Load:
                 async with self.server.connected(context) as connection:
                     turn = await self._requests(connection, number, turn)
             except (ConnectionError, ssl.SSLError):
+                self._answered.set()
                 return
 
     async def _requests(self, connection: Keepalive, number: int, turn: int) -> int:
@@ -58,6 +74,7 @@ class Load:
                 self.dropped.append(f"{name}: {error!r}")
                 return turn
             self.statuses.append(status)
+            self._answered.set()
             if status == 201:
                 self.created.add(name)
             if connection.headers.get("connection") == "close":
@@ -66,14 +83,12 @@ class Load:
 
 def test_not_one_accepted_request_is_dropped_under_load(new_server: NewServer) -> None:
     server = new_server("--shutdown-delay-duration=1s").start()
-    load, context = Load(server), server.tls()
+    load = Load(server)
 
     async def run() -> None:
         async with asyncio.timeout(60), asyncio.TaskGroup() as group:
-            for number in range(50):
-                group.create_task(load.client(number, context))
-            while len(load.statuses) < 500:
-                await asyncio.sleep(0)
+            load.start(group, clients=50)
+            await load.until(lambda: len(load.statuses) >= 500)
             server.send_signal()
             await asyncio.to_thread(server.logged, 'phase="fail-readiness"')
             at_signal = len(load.statuses)
@@ -95,6 +110,35 @@ def test_not_one_accepted_request_is_dropped_under_load(new_server: NewServer) -
     with server.client() as client:
         kept = {item["metadata"]["name"] for item in client.get(MAPS)["items"]}
     assert load.created <= kept
+
+
+def test_not_one_accepted_stream_is_dropped_under_load(new_server: NewServer, h2_client: Any) -> None:
+    server = new_server().start()
+    context, endings, enough = server.tls(alpn="h2"), Counter[bytes | None](), asyncio.Event()
+
+    async def ask(client: Any) -> None:
+        while not client.gone_away:
+            stream = client.open("/api/v1/namespaces/default")
+            status = await stream.get()
+            while status == b"200" and (ending := await stream.get()) not in ENDINGS:
+                assert ending.startswith(b"{")
+            endings[ending if status == b"200" else status] += 1
+            if endings.total() >= 500:
+                enough.set()
+
+    async def run() -> None:
+        async with asyncio.timeout(60), AsyncExitStack() as stack, asyncio.TaskGroup() as group:
+            for _ in range(10):
+                client = await stack.enter_async_context(h2_client(server.port, context))
+                for _ in range(5):
+                    group.create_task(ask(client))
+            await enough.wait()
+            server.send_signal()
+
+    asyncio.run(run())
+    assert server.exit_status() == 0
+    # A client may safely repeat what was refused: the server has not looked at it.
+    assert set(endings) <= {None, b"REFUSED"}
 
 
 def test_a_request_under_way_is_finished_and_its_connection_closed(new_server: NewServer) -> None:
@@ -200,14 +244,12 @@ def test_a_second_signal_ends_it_at_once(new_server: NewServer, number: signal.S
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_acknowledged_writes_survive_the_end_of_the_process(new_server: NewServer, number: signal.Signals) -> None:
     server = new_server().start()
-    load, context = Load(server), server.tls()
+    load = Load(server)
 
     async def run() -> None:
         async with asyncio.timeout(60), asyncio.TaskGroup() as group:
-            for client in range(10):
-                group.create_task(load.client(client, context))
-            while len(load.created) < 200:
-                await asyncio.sleep(0)
+            load.start(group, clients=10)
+            await load.until(lambda: len(load.created) >= 200)
             server.send_signal(number)
 
     asyncio.run(run())

@@ -33,6 +33,9 @@ class FakeConnection:
         self.asked += 1
         return self.certificate
 
+    def peer_intermediates(self) -> list[bytes]:
+        return []
+
     def go_away(self) -> None: ...
 
 

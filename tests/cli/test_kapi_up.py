@@ -206,3 +206,33 @@ def test_flags_after_the_dashes_reach_the_server(machine: Machine) -> None:
     stop(machine.start("--", "--logging-format=json"))
     lines = (machine.data / "kapi.log").read_text().splitlines()
     assert json.loads(lines[0])["msg"] == "Version"
+
+
+def test_etcd_that_is_not_there_is_waited_for_aloud_and_then_a_problem(machine: Machine) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    flags = (f"--etcd-servers={address}", "--storage-initialization-timeout=1500ms")
+    refused = machine.run("up", "--port", "0", "--", *flags)
+    assert refused.returncode == 1
+    assert "waiting for the store, attempt 1: " in refused.stderr
+    assert f"kapi: etcd not there: tried {address}" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert machine.run("status").returncode == 3
+
+
+def test_a_certificate_that_cannot_be_used_is_a_problem(machine: Machine) -> None:
+    stop(machine.start())
+    (machine.data / "pki" / "ca.crt").write_text("not a certificate")
+    for detach in ([], ["--detach"]):
+        refused = machine.run("up", "--port", "0", *detach)
+        assert refused.returncode == 1
+        assert f"the certificate authority in {machine.data / 'pki'} is not readable" in refused.stderr
+        assert "Traceback" not in refused.stderr
+
+
+def test_bad_flags_after_the_dashes_are_a_problem(machine: Machine) -> None:
+    for flags in (["--nonsense"], ["--max-requests-inflight=-1", "--tls-min-version=VersionTLS9"]):
+        refused = machine.run("up", "--port", "0", "--", *flags)
+        assert refused.returncode in (1, 2)
+        for flag in flags:
+            assert flag.partition("=")[0].strip("-") in refused.stderr

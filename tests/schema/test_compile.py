@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kapi.schema.compile import MAX_PROBLEMS, decode, zero
+from kapi.schema.empties import as_nothing
 from kapi.schema.errors import TypeMismatch
 from kapi.schema.loader import all_resources, type_of
 
@@ -176,9 +178,15 @@ def test_what_is_empty_and_optional_is_left_out() -> None:
 
 
 def test_what_is_mandatory_is_written_even_when_empty() -> None:
-    assert settled("Role", {"rules": []}, "rbac.authorization.k8s.io") == {"rules": None, "metadata": {}}
+    assert settled("Role", {}, "rbac.authorization.k8s.io") == {"rules": None, "metadata": {}}
     assert settled("Service", {})["status"] == {"loadBalancer": {}}
     assert zero(type_of("apps", "v1", "Deployment"))["spec"]["selector"] is None
+
+
+def test_an_empty_list_that_was_given_is_known_until_it_is_stored_as_null() -> None:
+    role = settled("Role", {"rules": []}, "rbac.authorization.k8s.io")
+    assert role["rules"] == []
+    assert orjson.loads(orjson.dumps(role, as_nothing, orjson.OPT_PASSTHROUGH_SUBCLASS))["rules"] is None
 
 
 def test_declared_defaults_are_written_but_not_gos_zero_values() -> None:

@@ -1,6 +1,6 @@
 """IP addresses and networks in API fields: how they are read, which are allowed and why not, in upstream's words.
 
-Reading is as lenient as the API's oldest clients need it (leading zeros, IPv4 mapped into IPv6); what is allowed is not.
+Reading is as lenient as the oldest clients need it (leading zeros, IPv4 mapped into IPv6); what is allowed is not.
 """
 
 from __future__ import annotations

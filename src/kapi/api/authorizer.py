@@ -8,6 +8,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple, Protocol
 
+from kapi.api.objects import Object
 from kapi.api.request_info import RequestInfo
 from kapi.api.user import User
 
@@ -25,6 +26,19 @@ class Verdict(NamedTuple):
 
 ALLOW = Verdict(Decision.ALLOW)
 NO_OPINION = Verdict(Decision.NO_OPINION)
+
+
+class KnownRules(NamedTuple):
+    """What an authorizer would allow somebody. `problem` tells why some may be missing; `incomplete` that some are."""
+
+    rules: list[Object]
+    incomplete: bool = False
+    problem: str = ""
+
+
+class RuleSource(Protocol):
+    async def known_rules(self, user: User, namespace: str) -> KnownRules:
+        """The policy rules of this user in the namespace, those of the cluster included."""
 
 
 class Authorizer(Protocol):

@@ -18,6 +18,9 @@ class Headers(Protocol):
 
     def get_all(self, name: str) -> list[str]: ...
 
+    def names(self) -> list[str]:
+        """Each name once."""
+
 
 class Connection(Protocol):
     """What the connection a request came on knows about its peer. `identity` caches what authentication found."""
@@ -28,6 +31,9 @@ class Connection(Protocol):
 
     def peer_certificate(self) -> bytes | None:
         """The client's leaf certificate, DER, not verified."""
+
+    def peer_intermediates(self) -> list[bytes]:
+        """What else the client sent to lead from its certificate to a CA: DER, not verified."""
 
     def go_away(self) -> None:
         """Ask the client to open a new connection for its next request."""

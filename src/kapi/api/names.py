@@ -59,6 +59,18 @@ def dns_subdomain(name: str) -> list[str]:
     return errors
 
 
+def dns_subdomain_caseless(name: str) -> list[str]:
+    """The same with capital letters allowed."""
+    errors = [max_length(253)] if len(name.encode()) > 253 else []
+    if not _is_subdomain(name.lower()):
+        message = (
+            "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', "
+            "and must start and end with an alphanumeric character"
+        )
+        errors.append(_regex_error(message, _SUBDOMAIN, "Example.com"))
+    return errors
+
+
 def dns_1035_label(name: str) -> list[str]:
     errors = [max_length(63)] if len(name.encode()) > 63 else []
     if not _is_label_1035(name):
@@ -151,8 +163,8 @@ def wildcard_subdomain(name: str) -> list[str]:
     errors = [max_length(253)] if len(name.encode()) > 253 else []
     if not _is_wildcard(name):
         message = (
-            "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of "
-            "lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character"
+            "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist "
+            "of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character"
         )
         errors.append(_regex_error(message, r"\*\." + _SUBDOMAIN, "*.example.com"))
     return errors

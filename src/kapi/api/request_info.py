@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, unquote
 
+from kapi.api.names import path_segment
+from kapi.api.selectors import InvalidSelector, parse_field_selector
+
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 # Subresources of namespaces that are not resources inside the namespace.
 _NAMESPACE_SUBRESOURCES = frozenset(("status", "finalize"))
@@ -12,18 +15,23 @@ _SPECIAL_VERBS_NO_SUBRESOURCES = frozenset(("proxy",))
 
 
 class RequestInfo:
-    """The parsed request line. `resource` is empty for non-resource requests, whose `verb` is the lower-case method."""
+    """The parsed request line. `resource` is empty for non-resource requests, whose `verb` is the lower-case method.
+
+    A list that selects one object by its name names it, as far as authorization is concerned, by `selected_name`.
+    """
 
     __slots__ = (
         "api_group",
         "api_prefix",
         "api_version",
+        "field_selector",
         "is_resource_request",
         "name",
         "namespace",
         "parts",
         "path",
         "resource",
+        "selected_name",
         "subresource",
         "verb",
     )
@@ -34,6 +42,7 @@ class RequestInfo:
         self.is_resource_request = False
         self.api_prefix = self.api_group = self.api_version = ""
         self.namespace = self.resource = self.subresource = self.name = ""
+        self.field_selector = self.selected_name = ""
         self.parts: list[str] = []
 
 
@@ -77,7 +86,22 @@ def parse_request_info(method: str, raw_path: str, params: dict[str, list[str]])
         info.verb = "watch" if _true(params.get("watch")) else "list"
     elif not info.name and info.verb == "delete":
         info.verb = "deletecollection"
+    if "fieldSelector" in params and not info.name:
+        _select(info, params["fieldSelector"][0])
     return info
+
+
+def _select(info: RequestInfo, selector: str) -> None:
+    """Collections only; a selector that cannot be read is refused by whoever serves the request."""
+    info.field_selector = selector
+    if info.verb == "deletecollection":
+        return
+    try:
+        name = parse_field_selector(selector).exact("metadata.name")
+    except InvalidSelector:
+        return
+    if name and not path_segment(name):
+        info.selected_name = name
 
 
 def _prefix_only(info: RequestInfo, segments: list[str]) -> RequestInfo:

@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from kapi.api.authorizer import Authorizer
 from kapi.api.clock import Clock
-from kapi.authn import authenticator
-from kapi.authn.anonymous import Anonymous
-from kapi.authn.authenticator import Authenticator
-from kapi.authn.bearer import BearerToken
-from kapi.authn.ca_bundle import CABundle
-from kapi.authn.token_file import TokenFile
-from kapi.authn.x509 import ClientCertificate
-from kapi.authz.basic import AlwaysAllow, AlwaysAllowPaths, AlwaysDeny, PrivilegedGroup
-from kapi.authz.union import Union
+from kapi.app.security import Gatekeepers
 from kapi.options.complete import CompletedOptions
 from kapi.server.config import Capabilities, GenericConfig, Serving
 from kapi.server.health import Check
@@ -25,15 +14,17 @@ from kapi.wire.limits import Limits
 from kapi.wire.tls import SNICertificate, TLSConfig
 
 
-def generic_config(completed: CompletedOptions, clock: Clock, checks: tuple[Check, ...]) -> GenericConfig:
-    """Raises what unreadable files raise: CABundleError, TokenFileError, OSError, ssl.SSLError."""
+def generic_config(
+    completed: CompletedOptions, clock: Clock, checks: tuple[Check, ...], gatekeepers: Gatekeepers
+) -> GenericConfig:
     options = completed.options
     generic = options.generic
     return GenericConfig(
         clock=clock,
         instruments=Instruments.create(version_info()),
-        authenticator=_authenticator(completed, clock),
-        authorizer=_authorizer(completed),
+        loopback=gatekeepers.loopback,
+        authenticator=gatekeepers.authenticator,
+        authorizer=gatekeepers.security.authorizer,
         secure_serving=_secure_serving(completed),
         insecure_serving=_insecure_serving(completed),
         external_address=f"{completed.external_host}:{options.secure_serving.secure_port}",
@@ -55,27 +46,6 @@ def generic_config(completed: CompletedOptions, clock: Clock, checks: tuple[Chec
         ),
         features=completed.feature_gates,
     )
-
-
-def _authenticator(completed: CompletedOptions, clock: Clock) -> Authenticator:
-    options = completed.options.authentication
-    asked: list[Authenticator] = []
-    if options.client_ca_file:
-        asked.append(ClientCertificate(CABundle(Path(options.client_ca_file), clock), clock))
-    tokens = [TokenFile.load(Path(options.token_auth_file))] if options.token_auth_file else []
-    asked.append(BearerToken(tokens))
-    return authenticator.Union(asked, anonymous=Anonymous() if completed.anonymous_auth else None)
-
-
-def _authorizer(completed: CompletedOptions) -> Authorizer:
-    """The privileged group and the health paths first; modes without an authorizer yet add nobody."""
-    modes: list[Authorizer] = [PrivilegedGroup(), AlwaysAllowPaths()]
-    for mode in completed.authorization_modes:
-        if mode == "AlwaysAllow":
-            modes.append(AlwaysAllow())
-        elif mode == "AlwaysDeny":
-            modes.append(AlwaysDeny())
-    return Union(modes)
 
 
 def _secure_serving(completed: CompletedOptions) -> Serving:

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from kapi.api.clock import SystemClock
 from kapi.app.chain import ServerChain
 from kapi.app.config import generic_config
+from kapi.app.security import gatekeepers
 from kapi.app.storage import Engines, open_engines
 from kapi.app.storage_metrics import StorageMetrics
+from kapi.app.zpages import add_zpages
 from kapi.options.complete import CompletedOptions
 from kapi.server.hooks import HookContext, HookFailed
 from kapi.server.run import PreparedServer
@@ -49,8 +51,10 @@ async def _run(completed: CompletedOptions, on_ready: Callable[[Ready], None] | 
     if engines is None:
         return
     try:
-        config = generic_config(completed, SystemClock(), engines.checks(completed))
-        chain = ServerChain(completed, config, engines)
+        clock = SystemClock()
+        keepers = gatekeepers(completed, clock)
+        config = generic_config(completed, clock, engines.checks(completed), keepers)
+        chain = ServerChain(completed, config, engines, keepers.security)
         metrics = StorageMetrics(config.instruments.registry, engines, chain.factory)
 
         async def look_after_storage(context: HookContext) -> None:
@@ -59,6 +63,7 @@ async def _run(completed: CompletedOptions, on_ready: Callable[[Ready], None] | 
             polling = metrics.poll(etcd.etcd_count_metric_poll_period, etcd.etcd_db_metric_poll_interval)
             context.spawn(polling, name="storage-metrics")
 
+        add_zpages(chain.server, completed)
         chain.server.add_post_start_hook("start-store-compaction", look_after_storage)
         try:
             await _serve(chain.server.prepare_run(), stop, on_ready, began)

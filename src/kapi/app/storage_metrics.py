@@ -17,7 +17,7 @@ from kapi.telemetry.metrics import Computed, Labels, Registry
 
 _RESOURCE = ("group", "resource")
 _CLUSTER = ("storage_cluster_id",)
-# As upstream, whose name for a resource that could not be counted is not to leave it out.
+# As upstream: what could not be counted is told apart from what is not there.
 _UNKNOWN = -1
 
 

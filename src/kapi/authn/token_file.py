@@ -11,6 +11,7 @@ from pathlib import Path
 
 from kapi.api.user import User
 from kapi.authn.authenticator import as_authenticated
+from kapi.authn.tokens import Authenticated, shared_audiences
 from kapi.telemetry.log import log
 
 
@@ -19,11 +20,14 @@ class TokenFileError(Exception):
 
 
 class TokenFile:
-    def __init__(self, users: dict[bytes, User]) -> None:
+    """These tokens know no audience: they are good for `audiences`, those of this API."""
+
+    def __init__(self, users: dict[bytes, User], audiences: tuple[str, ...] = ()) -> None:
         self._users = users
+        self._audiences = audiences
 
     @classmethod
-    def load(cls, path: Path) -> TokenFile:
+    def load(cls, path: Path, audiences: tuple[str, ...] = ()) -> TokenFile:
         users: dict[bytes, User] = {}
         try:
             with path.open(newline="", encoding="utf-8") as file:
@@ -33,10 +37,14 @@ class TokenFile:
             raise TokenFileError(f"open {path}: {(error.strerror or str(error)).lower()}") from error
         except (csv.Error, UnicodeDecodeError) as error:
             raise TokenFileError(f"token file '{path}': {error}") from error
-        return cls(users)
+        return cls(users, audiences)
 
-    async def authenticate_token(self, token: str) -> User | None:
-        return self._users.get(_key(token))
+    async def authenticate_token(self, token: str, audiences: tuple[str, ...]) -> Authenticated | None:
+        user = self._users.get(_key(token))
+        if user is None or not audiences:
+            return None if user is None else Authenticated(user)
+        shared = shared_audiences(self._audiences, audiences)
+        return Authenticated(user, shared) if shared else None
 
 
 def _add(users: dict[bytes, User], path: Path, number: int, record: list[str]) -> None:

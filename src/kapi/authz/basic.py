@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kapi.api.authorizer import ALLOW, NO_OPINION, Decision, Verdict
+from kapi.api.authorizer import ALLOW, NO_OPINION, Decision, KnownRules, Verdict
 from kapi.api.request_info import RequestInfo
 from kapi.api.user import SYSTEM_PRIVILEGED_GROUP, User
 
@@ -17,6 +17,14 @@ _FORBIDDEN = Verdict(Decision.NO_OPINION, "Everything is forbidden.")
 class AlwaysAllow:
     async def authorize(self, user: User, attributes: RequestInfo) -> Verdict:
         return ALLOW
+
+    async def known_rules(self, user: User, namespace: str) -> KnownRules:
+        return KnownRules(
+            [
+                {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]},
+                {"verbs": ["*"], "nonResourceURLs": ["*"]},
+            ]
+        )
 
 
 class AlwaysDeny:

@@ -128,17 +128,18 @@ class Session:
 
     def logged(self, event: str, fields: Mapping[str, object]) -> None:
         """What is waited for is in the log: people at the terminal are told of it, and `kapi down` of a shutdown."""
-        if event == "etcd_waiting":
-            self.console.progress(f"waiting for the store, attempt {fields['attempt']}: {fields['error']}")
-        if event != "shutdown_phase":
-            return
-        phase = str(fields["phase"])
+        with suppress(OSError):  # a full disk or a terminal that went away must not stop the server
+            if event == "etcd_waiting":
+                self.console.progress(f"waiting for the store, attempt {fields['attempt']}: {fields['error']}")
+            elif event == "shutdown_phase":
+                self._stopping(str(fields["phase"]))
+
+    def _stopping(self, phase: str) -> None:
         waiting_for = WAITING_FOR.get(phase, phase)
-        with suppress(OSError):  # a full disk or a terminal that went away must not stop the shutdown
-            self.console.progress(f"stopping: {waiting_for}")
-            if self.state:
-                self.state = replace(self.state, phase=waiting_for)
-                self.asked.home.tell(self.state)
+        self.console.progress(f"stopping: {waiting_for}")
+        if self.state:
+            self.state = replace(self.state, phase=waiting_for)
+            self.asked.home.tell(self.state)
 
 
 def server_flags(asked: Up, port: int, identity: Credentials) -> list[str]:

@@ -1,1 +1,1 @@
-"""Bytes to objects and back: JSON, YAML, strict decoding."""
+"""Bytes to objects and back: JSON, YAML, protobuf, strict decoding."""

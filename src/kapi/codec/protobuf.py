@@ -12,7 +12,7 @@ from kapi.api.gvk import GroupVersion, GroupVersionKind
 from kapi.api.objects import Object
 from kapi.codec.protobuf_read import read_message
 from kapi.codec.protobuf_special import sized
-from kapi.codec.protobuf_wire import SIZED, Malformed, read_size, read_varint, skip, truncated, varint
+from kapi.codec.protobuf_wire import Malformed, varint
 from kapi.codec.protobuf_write import Write, writer
 from kapi.schema.messages import message_named, message_of
 
@@ -82,7 +82,7 @@ def watch_frame(event: str, encoded: bytes) -> bytes:
 class Body:
     """A request's body whose envelope could be read. Malformed when it could not."""
 
-    __slots__ = ("_raw", "api_version", "kind")
+    __slots__ = ("api_version", "kind", "raw")
 
     def __init__(self, data: bytes) -> None:
         if not data:
@@ -92,23 +92,11 @@ class Body:
             raise Malformed(f"provided data does not appear to be a protobuf message, expected prefix [{expected}]")
         if len(data) == len(MAGIC):
             raise Malformed("empty body")
-        self.api_version = self.kind = ""
-        self._raw = b""
-        try:
-            self._open(data)
-        except IndexError:
-            raise truncated() from None
-
-    def _open(self, data: bytes) -> None:
-        for number, part in _parts(data, len(MAGIC), len(data)):
-            if number == 1:
-                for inner, text in _parts(part, 0, len(part)):
-                    if inner == 1:
-                        self.api_version = text.decode("utf-8", "replace")
-                    elif inner == 2:
-                        self.kind = text.decode("utf-8", "replace")
-            elif number == 2:
-                self._raw = part
+        envelope = read_message("Unknown", data[len(MAGIC) :])
+        meta = envelope.get("typeMeta", {})
+        self.api_version: str = meta.get("apiVersion", "")
+        self.kind: str = meta.get("kind", "")
+        self.raw: bytes = envelope.get("raw", b"")
 
     @property
     def gvk(self) -> GroupVersionKind:
@@ -120,20 +108,4 @@ class Body:
         message = message_named(definition)
         if message is None:
             raise NoMessage(_NO_MESSAGE.format("*unstructured.Unstructured"))
-        return read_message(message, self._raw)
-
-
-def _parts(data: bytes, at: int, end: int) -> Iterator[tuple[int, bytes]]:
-    """The fields of a message that have a length, by number."""
-    while at < end:
-        tag, at = read_varint(data, at)
-        if tag & 7 != SIZED:
-            at = skip(data, at, tag & 7)
-            continue
-        size, at = read_size(data, at)
-        if at + size > end:
-            raise truncated()
-        yield tag >> 3, data[at : at + size]
-        at += size
-    if at > end:
-        raise truncated()
+        return read_message(message, self.raw)

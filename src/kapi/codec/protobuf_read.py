@@ -6,6 +6,7 @@ that are pointers in Go keep it. A field that comes twice is merged or replaced,
 
 from __future__ import annotations
 
+import re
 from binascii import b2a_base64
 from collections.abc import Callable
 from functools import cache
@@ -34,6 +35,7 @@ ReadValue: TypeAlias = Callable[[bytes, int, int, int], Any]
 Take: TypeAlias = Callable[[dict[str, Any], Any], None]
 
 MAX_DEPTH = 100
+_INVALID_BYTE = re.compile("[\udc80-\udcff]")
 
 
 class _Plan:
@@ -198,7 +200,16 @@ def _packed(field: MessageField, of: Callable[[Any], Any]) -> Read:
 
 
 def _text(data: bytes, at: int, stop: int, depth: int) -> str:
-    return data[at:stop].decode("utf-8", "replace")
+    raw = data[at:stop]
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        # As Go's JSON: each byte that is no text is replaced.
+        return _INVALID_BYTE.sub("\ufffd", raw.decode("utf-8", "surrogateescape"))
+
+
+def _data(data: bytes, at: int, stop: int, depth: int) -> bytes:
+    return data[at:stop]
 
 
 def _base64(data: bytes, at: int, stop: int, depth: int) -> str:
@@ -211,6 +222,8 @@ def _value(field: MessageField) -> ReadValue:
         return _text
     if field.type == "bytes":
         return _base64
+    if field.type == "data":
+        return _data
     special = SPECIAL_READERS.get(field.type)
     if special is not None:
         return lambda data, at, stop, depth: special(reader, data, at, stop, depth)
@@ -236,7 +249,7 @@ def _sized(field: MessageField) -> Read:
         return lambda out, data, at, stop, depth: embedded(out, data, at, stop, depth - 1)
     if field.type == "string":
         return _string(field)
-    if field.form == "@" or field.type == "bytes" or field.type in SPECIAL_READERS:
+    if field.form == "@" or field.type in ("bytes", "data") or field.type in SPECIAL_READERS:
         return _single(field.name, _value(field))
     return _message(field.name, reader(field.type))
 
@@ -246,7 +259,10 @@ def _string(field: MessageField) -> Read:
 
     def step(out: dict[str, Any], data: bytes, at: int, stop: int, depth: int) -> None:
         if at != stop or is_optional:
-            out[name] = data[at:stop].decode("utf-8", "replace")
+            try:
+                out[name] = data[at:stop].decode()
+            except UnicodeDecodeError:
+                out[name] = _text(data, at, stop, depth)
         elif name in out:
             del out[name]
 
@@ -298,7 +314,8 @@ def _entry(name: str, value: ReadValue) -> Read:
                 if size > 127:
                     size, item_at = long_size(data, item_at, size)
                 if item_at + size == stop:
-                    entries[data[key_at:at_value].decode("utf-8", "replace")] = value(data, item_at, stop, depth)
+                    key = _text(data, key_at, at_value, depth)
+                    entries[key] = value(data, item_at, stop, depth)
                     return
         key, item_at, item_stop = _any_entry(data, at, stop)
         entries[key] = value(data, item_at, item_stop, depth)
@@ -318,7 +335,7 @@ def _any_entry(data: bytes, at: int, stop: int) -> tuple[str, int, int]:
         if at + size > stop:
             raise truncated()
         if tag == 0x0A:
-            key = data[at : at + size].decode("utf-8", "replace")
+            key = _text(data, at, at + size, 0)
         else:
             item_at, item_stop = at, at + size
         at += size

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import orjson
 
 from kapi.codec import json
-from kapi.codec.protobuf_wire import ONE_BYTE, SIZED, Malformed, read_size, read_varint, skip, truncated, varint
+from kapi.codec.protobuf_wire import ONE_BYTE, Malformed, varint
 
 # Both are given the function that makes readers or writers of messages.
 ReadSpecial: TypeAlias = Callable[[Callable[[str], Any], bytes, int, int, int], Any]
@@ -25,7 +25,7 @@ _SECOND = timedelta(seconds=1)
 # Go's zero time.
 _ZERO_SECONDS = -62135596800
 _YEAR_10000 = 253402300800
-_INT64 = 1 << 63
+_OUT_OF_RANGE = "Time.MarshalJSON: year outside of range [0,9999]"
 
 
 def sized(raw: bytes) -> bytes:
@@ -34,70 +34,38 @@ def sized(raw: bytes) -> bytes:
     return (ONE_BYTE[size] if size < 128 else varint(size)) + raw
 
 
-def _fields(data: bytes, at: int, stop: int) -> dict[int, Any]:
-    """The fields of a small message by number: the last of each, numbers as they are, others as bytes."""
-    found: dict[int, Any] = {}
-    while at < stop:
-        tag, at = read_varint(data, at)
-        kind = tag & 7
-        if kind == 0:
-            found[tag >> 3], at = read_varint(data, at)
-        elif kind == SIZED:
-            size, at = read_size(data, at)
-            found[tag >> 3] = data[at : at + size]
-            at += size
-        else:
-            at = skip(data, at, kind)
-    if at > stop:
-        raise truncated()
-    return found
+def _message(reader: Callable[[str], Any], name: str, data: bytes, at: int, stop: int, depth: int) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    reader(name)(out, data, at, stop, depth - 1)
+    return out
 
 
-def _first(data: bytes, at: int, stop: int, name: str) -> bytes:
-    """Field 1 of a message that should have no other."""
+def _only(data: bytes, at: int, stop: int) -> bytes | None:
+    """Field 1 of a short message that has no other, as nearly all have; None when this one must be read properly."""
     if stop - at > 1 and data[at] == 0x0A and data[at + 1] == stop - at - 2 < 128:
         return data[at + 2 : stop]
-    return _bytes(_fields(data, at, stop), 1, name)
-
-
-def _wrong(name: str) -> Malformed:
-    return Malformed(f"proto: wrong wireType for field {name}")
-
-
-def _number(fields: Mapping[int, Any], number: int, name: str) -> int:
-    value = fields.get(number, 0)
-    if value.__class__ is not int:
-        raise _wrong(name)
-    return value - 2 * _INT64 if value >= _INT64 else value
-
-
-def _bytes(fields: Mapping[int, Any], number: int, name: str) -> bytes:
-    value = fields.get(number, b"")
-    if value.__class__ is not bytes:
-        raise _wrong(name)
-    return value
+    return None
 
 
 # Times
 
 
-def _seconds(raw: bytes) -> tuple[datetime | None, int]:
-    """The time of a Timestamp in whole seconds, None for Go's zero time; and the nanoseconds."""
-    if not raw:
-        return None, 0
-    fields = _fields(raw, 0, len(raw))
-    seconds, nanos = _number(fields, 1, "Seconds"), _number(fields, 2, "Nanos")
-    if seconds == _ZERO_SECONDS and not nanos:
-        return None, 0
+def _when(found: Mapping[str, int]) -> datetime | None:
+    """The whole seconds of a Timestamp; None for Go's zero time."""
+    seconds = found.get("seconds", 0)
+    if seconds == _ZERO_SECONDS and not found.get("nanos"):
+        return None
     if not _ZERO_SECONDS <= seconds < _YEAR_10000:
-        raise Malformed("Time.MarshalJSON: year outside of range [0,9999]")
-    return _EPOCH + timedelta(seconds=seconds), nanos
+        raise Malformed(_OUT_OF_RANGE)
+    return _EPOCH + timedelta(seconds=seconds)
 
 
 # The same few times come again and again: an object's fields, and objects that were made together.
 @lru_cache(maxsize=1024)
-def _time_text(raw: bytes) -> str | None:
-    when, _ = _seconds(raw)
+def _time_text(reader: Callable[[str], Any], raw: bytes) -> str | None:
+    found = _message(reader, "Timestamp", raw, 0, len(raw), 1)
+    # As Go's Time: a fraction that protobuf could carry is lost.
+    when = _when({"seconds": found.get("seconds", 0)}) if raw else None
     return None if when is None else when.isoformat() + "Z"
 
 
@@ -107,7 +75,7 @@ def _time_bytes(text: str) -> bytes:
 
 
 def _read_time(reader: Callable[[str], Any], data: bytes, at: int, stop: int, depth: int) -> Any:
-    return _time_text(data[at:stop])
+    return _time_text(reader, data[at:stop])
 
 
 def _write_time(writer: Callable[[str], Any], text: str) -> bytes:
@@ -115,12 +83,15 @@ def _write_time(writer: Callable[[str], Any], text: str) -> bytes:
 
 
 def _read_micro_time(reader: Callable[[str], Any], data: bytes, at: int, stop: int, depth: int) -> Any:
-    when, nanos = _seconds(data[at:stop])
+    found = _message(reader, "Timestamp", data, at, stop, depth)
+    when = _when(found) if at != stop else None
     if when is None:
         return None
-    if not 0 <= nanos < 1_000_000_000:
-        raise Malformed("proto: nanoseconds out of range")
-    return when.replace(microsecond=nanos // 1000).isoformat(timespec="microseconds") + "Z"
+    try:
+        when += timedelta(microseconds=found.get("nanos", 0) // 1000)
+    except OverflowError:
+        raise Malformed(_OUT_OF_RANGE) from None
+    return when.isoformat(timespec="microseconds") + "Z"
 
 
 def _write_micro_time(writer: Callable[[str], Any], text: str) -> bytes:
@@ -133,7 +104,11 @@ def _write_micro_time(writer: Callable[[str], Any], text: str) -> bytes:
 
 
 def _read_quantity(reader: Callable[[str], Any], data: bytes, at: int, stop: int, depth: int) -> str:
-    return _first(data, at, stop, "String").decode("utf-8", "replace") if at != stop else "0"
+    short = _only(data, at, stop)
+    if short is not None and short.isascii():
+        return short.decode()
+    text: str = _message(reader, "Quantity", data, at, stop, depth).get("string", "0")
+    return text
 
 
 def _write_quantity(writer: Callable[[str], Any], text: str) -> bytes:
@@ -141,10 +116,9 @@ def _write_quantity(writer: Callable[[str], Any], text: str) -> bytes:
 
 
 def _read_int_or_string(reader: Callable[[str], Any], data: bytes, at: int, stop: int, depth: int) -> int | str:
-    fields = _fields(data, at, stop)
-    if _number(fields, 1, "Type"):
-        return _bytes(fields, 3, "StrVal").decode("utf-8", "replace")
-    return _number(fields, 2, "IntVal")
+    found = _message(reader, "IntOrString", data, at, stop, depth)
+    value: int | str = found.get("strVal", "") if found.get("type") else found.get("intVal", 0)
+    return value
 
 
 def _write_int_or_string(writer: Callable[[str], Any], value: int | str) -> bytes:
@@ -157,7 +131,9 @@ def _write_int_or_string(writer: Callable[[str], Any], value: int | str) -> byte
 
 
 def _read_raw(reader: Callable[[str], Any], data: bytes, at: int, stop: int, depth: int) -> Any:
-    raw = _first(data, at, stop, "Raw")
+    raw = _only(data, at, stop)
+    if raw is None:
+        raw = _message(reader, "RawExtension", data, at, stop, depth).get("raw")
     if not raw:
         return None
     try:
@@ -171,12 +147,6 @@ def _write_raw(writer: Callable[[str], Any], value: Any) -> bytes:
 
 
 # Schemas or something else
-
-
-def _message(reader: Callable[[str], Any], name: str, data: bytes, at: int, stop: int, depth: int) -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    reader(name)(out, data, at, stop, depth - 1)
-    return out
 
 
 def _read_schema_or_bool(reader: Callable[[str], Any], data: bytes, at: int, stop: int, depth: int) -> Any:

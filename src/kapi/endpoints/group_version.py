@@ -73,6 +73,7 @@ class GroupVersionHandler:
                 raise UnknownResource
             return self._subresource(call, endpoint)
         _check_scope(info, endpoint)
+        _check_served(info, endpoint)
         verb = _verb(call, endpoint)
         if verb not in endpoint.resource.names.verbs:
             raise MethodNotAllowed
@@ -115,6 +116,17 @@ def _verb(call: Call, endpoint: Endpoint) -> str:
     if verb is None:
         raise MethodNotAllowed
     return verb
+
+
+def _check_served(info: RequestInfo, endpoint: Endpoint) -> None:
+    """A resource that can only be created has no items, nor, in namespaces, a list of all."""
+    verbs = endpoint.resource.names.verbs
+    if info.name:
+        served = any(verb in verbs for verb in _ITEM.values())
+    else:
+        served = bool(info.namespace) or not endpoint.resource.names.namespaced or "list" in verbs
+    if not served:
+        raise UnknownResource
 
 
 def _check_scope(info: RequestInfo, endpoint: Endpoint) -> None:

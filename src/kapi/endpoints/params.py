@@ -112,7 +112,7 @@ def check_known_fields(resource: Resource, fields: FieldSelector) -> None:
     for requirement in fields.requirements:
         if requirement.field not in known:
             if resource.field_names:
-                raise errors.BadRequest(f"field label not supported: {requirement.field}")
+                raise errors.BadRequest(resource.unknown_field.format(requirement.field))
             raise errors.BadRequest(
                 f'"{requirement.field}" is not a known field selector: only "metadata.name", "metadata.namespace"'
             )

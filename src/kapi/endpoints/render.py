@@ -57,7 +57,7 @@ class Renderer:
         if form.transform == "Table":
             return self._table(call, [entry], {"resourceVersion": str(entry.revision)}, form)
         if form.transform == "PartialObjectMetadata":
-            return _partial(entry, form)
+            return self._partial(entry, form)
         raise errors.NotAcceptable(f"you requested {form.transform}, but the requested object is not a list")
 
     # Lists
@@ -70,7 +70,7 @@ class Renderer:
         elif form.media_type == PROTOBUF and form.transform != "PartialObjectMetadata":
             yield from self.binary.listing(listing.entries, metadata, form, SLICE)
         elif form.transform == "PartialObjectMetadataList":
-            yield _partial_list(listing, metadata, form)
+            yield self._partial_list(listing, metadata, form)
         elif form.transform:
             raise errors.NotAcceptable(f"you requested {form.transform}, but the requested object is a list")
         else:
@@ -130,7 +130,7 @@ class Renderer:
         if not form.transform:
             return self._bytes(entry)
         if form.transform == "PartialObjectMetadata":
-            return _partial(entry, form)
+            return self._partial(entry, form)
         if form.transform != "Table":
             return None
         table = {
@@ -149,10 +149,20 @@ class Renderer:
         values = self._values(entry)
         now = self._clock.now()
         cells = [v if c.show is None else c.show(v, now) for c, v in zip(self._resource.columns, values, strict=True)]
+        conditions = self._conditions(entry) if self._resource.row_conditions is not None else b""
         if include == "None":
-            return b'{"cells":%b,"object":null}' % orjson.dumps(cells)
-        shown = self._bytes(entry) if include == "Object" else _partial(entry, form)
-        return b'{"cells":%b,"object":%b}' % (orjson.dumps(cells), shown)
+            return b'{"cells":%b%b,"object":null}' % (orjson.dumps(cells), conditions)
+        shown = self._bytes(entry) if include == "Object" else self._partial(entry, form)
+        return b'{"cells":%b%b,"object":%b}' % (orjson.dumps(cells), conditions, shown)
+
+    def _conditions(self, entry: Entry) -> bytes:
+        kept = _kept(entry)
+        text: bytes | None = kept.get("conditions")
+        if text is None:
+            assert self._resource.row_conditions is not None
+            found = self._resource.row_conditions(entry.object)
+            text = kept["conditions"] = b',"conditions":%b' % orjson.dumps(found) if found else b""
+        return text
 
     def _values(self, entry: Entry) -> list[Any]:
         kept = _kept(entry)
@@ -161,6 +171,33 @@ class Renderer:
             decoded = entry.object
             values = kept["cells"] = [c.value(decoded) for c in self._resource.columns]
         return values
+
+    # Metadata only
+
+    def _partial(self, entry: Entry, form: Form) -> bytes:
+        """The object's metadata, as an object of its own."""
+        kept = _kept(entry)
+        partial: bytes | None = kept.get(form.version)
+        if partial is None:
+            metadata = orjson.dumps(_shown_metadata(entry.object["metadata"], self._resource.hidden_annotations))
+            head = b'{"kind":"PartialObjectMetadata","apiVersion":"%b","metadata":' % form.api_version.encode()
+            partial = kept[form.version] = head + metadata + b"}"
+        return partial
+
+    def _partial_list(self, listing: Listing, metadata: Object, form: Form) -> bytes:
+        head = {"kind": form.transform, "apiVersion": form.api_version, "metadata": metadata}
+        items = b",".join([self._partial(e, form) for e in listing.entries])
+        # As upstream: an empty list of metadata is null.
+        return orjson.dumps(head)[:-1] + b',"items":' + (b"[%b]" % items if items else b"null") + b"}\n"
+
+
+def _shown_metadata(metadata: Object, hidden: tuple[str, ...]) -> Object:
+    annotations = metadata.get("annotations") or {}
+    if not any(key in annotations for key in hidden):
+        return metadata
+    rest = {key: value for key, value in annotations.items() if key not in hidden}
+    shown = {key: value for key, value in metadata.items() if key != "annotations"}
+    return {**shown, "annotations": rest} if rest else shown
 
 
 def include_object(call: Call) -> str:
@@ -177,24 +214,6 @@ def _kept(entry: Entry) -> dict[Any, Any]:
     if entry.renderings is None:
         entry.renderings = {}
     return entry.renderings
-
-
-def _partial(entry: Entry, form: Form) -> bytes:
-    """The object's metadata, as an object of its own."""
-    kept = _kept(entry)
-    partial: bytes | None = kept.get(form.version)
-    if partial is None:
-        metadata = orjson.dumps(entry.object["metadata"])
-        head = b'{"kind":"PartialObjectMetadata","apiVersion":"%b","metadata":' % form.api_version.encode()
-        partial = kept[form.version] = head + metadata + b"}"
-    return partial
-
-
-def _partial_list(listing: Listing, metadata: Object, form: Form) -> bytes:
-    head = {"kind": form.transform, "apiVersion": form.api_version, "metadata": metadata}
-    items = b",".join([_partial(e, form) for e in listing.entries])
-    # As upstream: an empty list of metadata is null.
-    return orjson.dumps(head)[:-1] + b',"items":' + (b"[%b]" % items if items else b"null") + b"}\n"
 
 
 def _list_metadata(listing: Listing) -> Object:

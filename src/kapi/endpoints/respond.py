@@ -1,6 +1,6 @@
 """Answers: bytes that are already JSON, written as the client wants them.
 
-Objects arrive here encoded. Only a client that asks for YAML or pretty JSON makes us decode them again; so does one that
+Objects arrive here encoded. Only a client that asks for YAML or pretty JSON makes us decode them again, and one that
 asks for protobuf where only JSON is at hand.
 """
 

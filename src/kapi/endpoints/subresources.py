@@ -15,8 +15,10 @@ from kapi.endpoints.endpoint import Endpoint
 from kapi.endpoints.negotiate import Form, negotiate
 from kapi.endpoints.params import write_options
 from kapi.endpoints.patching import CONTENT_TYPES, Patching, patch_type
+from kapi.endpoints.render import include_object
 from kapi.endpoints.respond import respond
 from kapi.endpoints.writing import manager_of, target_of
+from kapi.patch.apply.scale import ReplicasPaths, to_parent, to_scale
 from kapi.patch.apply.update import track_update
 from kapi.registry.options import WriteOptions
 from kapi.registry.resource import Action, Resource, View
@@ -36,6 +38,15 @@ async def act(call: Call, endpoint: Endpoint, action: Action) -> Response:
     given = decoded.object
     if not isinstance(given.get("metadata"), dict):
         given["metadata"] = {}
+    track_update(
+        None,
+        given,
+        type_of(*action.gvk),
+        manager=manager_of(call, options),
+        api_version=str(action.gvk.group_version),
+        now=rfc3339(endpoint.store.clock.now()),
+        subresource=call.info.subresource,
+    )
     result = await action.run(call, endpoint.store, target_of(call), given, options)
     return await respond(call, 201, orjson.dumps(result), _plain(form))
 
@@ -43,7 +54,7 @@ async def act(call: Call, endpoint: Endpoint, action: Action) -> Response:
 async def view_get(call: Call, endpoint: Endpoint, view: View) -> Response:
     form = negotiate(call.request.headers.get("accept"))
     entry = await endpoint.store.get(call.info.namespace, call.info.name)
-    return await respond(call, 200, orjson.dumps(view.read(entry.object)), _plain(form))
+    return await _respond(call, endpoint, view, view.read(entry.object), form)
 
 
 async def view_update(call: Call, endpoint: Endpoint, view: View) -> Response:
@@ -57,7 +68,10 @@ async def view_update(call: Call, endpoint: Endpoint, view: View) -> Response:
         decoded = decode_object(body, kind, view.gvk, options.field_validation)
         for warning in decoded.warnings:
             call.warn(warning)
-        return _written(call, endpoint, view, live, decoded.object, options)
+        shown = decoded.object
+        _check(call, view, shown)
+        _track(call, endpoint, view, _read(endpoint, view, live), shown, options)
+        return _written(endpoint, view, live, shown)
 
     return await _store(call, endpoint, view, transform, options, form)
 
@@ -72,9 +86,12 @@ async def view_patch(call: Call, endpoint: Endpoint, view: View) -> Response:
 
     async def transform(live: Object | None) -> Object:
         assert live is not None, "a view does not create"
-        shown = view.read(live)
+        shown = _read(endpoint, view, live)
         new = patching.applied(shown) if applies else patching.patched(shown)
-        return _written(call, endpoint, view, live, new, options)
+        _check(call, view, new)
+        if not applies:
+            _track(call, endpoint, view, shown, new, options)
+        return _written(endpoint, view, live, new)
 
     return await _store(call, endpoint, view, transform, options, form)
 
@@ -92,31 +109,55 @@ def _shown(endpoint: Endpoint, view: View) -> Endpoint:
     return Endpoint(resource=resource, store=endpoint.store, renderer=endpoint.renderer, limits=endpoint.limits)
 
 
-def _written(call: Call, endpoint: Endpoint, view: View, live: Object, shown: Object, options: WriteOptions) -> Object:
-    """The object with what the view says written into it."""
+def _owners(endpoint: Endpoint, view: View) -> ReplicasPaths:
+    return {str(endpoint.resource.group_version): view.replicas_path}
+
+
+def _read(endpoint: Endpoint, view: View, live: Object) -> Object:
+    """What the view shows, and who owns what is shown: writes need that, answers leave it out."""
+    shown = view.read(live)
+    managers = to_scale(live, _owners(endpoint, view)) if view.replicas_path else []
+    if managers:
+        shown["metadata"]["managedFields"] = managers
+    return shown
+
+
+def _check(call: Call, view: View, shown: Object) -> None:
     if not isinstance(shown.get("metadata"), dict):
         shown["metadata"] = {}
     check_name(call, shown)
     found = view.validate(shown) if view.validate is not None else []
     if found:
         raise errors.Invalid(GroupKind(view.gvk.group, view.gvk.kind), call.info.name, found)
-    new: Object = orjson.loads(orjson.dumps(live))
-    view.write(new, shown)
-    for field in ("resourceVersion", "uid"):
-        given = shown["metadata"].get(field)
-        if given:
-            new["metadata"][field] = given
-        elif field == "resourceVersion":
-            new["metadata"].pop(field, None)
+
+
+def _track(call: Call, endpoint: Endpoint, view: View, former: Object, shown: Object, options: WriteOptions) -> None:
+    """Keep the managedFields of what is shown."""
     track_update(
-        live,
-        new,
-        endpoint.resource.schema,
+        former,
+        shown,
+        type_of(*view.gvk),
         manager=manager_of(call, options),
-        api_version=str(endpoint.resource.group_version),
+        api_version=str(view.gvk.group_version),
         now=rfc3339(endpoint.store.clock.now()),
         subresource=call.info.subresource,
     )
+
+
+def _written(endpoint: Endpoint, view: View, live: Object, shown: Object) -> Object:
+    """The object with what the view says written into it."""
+    new: Object = orjson.loads(orjson.dumps(live))
+    view.write(new, shown)
+    metadata = new["metadata"]
+    for field in ("resourceVersion", "uid"):
+        given = shown["metadata"].get(field)
+        if given:
+            metadata[field] = given
+        elif field == "resourceVersion":
+            metadata.pop(field, None)
+    if view.replicas_path:
+        api_version = str(endpoint.resource.group_version)
+        metadata["managedFields"] = to_parent(live, shown, api_version, _owners(endpoint, view))
     return new
 
 
@@ -125,7 +166,30 @@ async def _store(
 ) -> Response:
     strategy = endpoint.resource.subresources[call.info.subresource].strategy
     entry, _ = await endpoint.store.update(call, target_of(call), transform, options, strategy=strategy)
-    return await respond(call, 200, orjson.dumps(view.read(entry.object)), _plain(form))
+    return await _respond(call, endpoint, view, view.read(entry.object), form)
+
+
+async def _respond(call: Call, endpoint: Endpoint, view: View, shown: Object, form: Form) -> Response:
+    partial = {"kind": "PartialObjectMetadata", "apiVersion": form.api_version, "metadata": shown["metadata"]}
+    answer = shown
+    if form.transform == "PartialObjectMetadata":
+        answer = partial
+    elif form.transform == "Table" and view.columns:
+        include, now = include_object(call), endpoint.store.clock.now()
+        values = [(column, column.value(shown)) for column in view.columns]
+        answer = {
+            "kind": "Table",
+            "apiVersion": form.api_version,
+            "metadata": {"resourceVersion": shown["metadata"].get("resourceVersion", "")},
+            "columnDefinitions": [column.definition for column in view.columns],
+            "rows": [
+                {
+                    "cells": [v if column.show is None else column.show(v, now) for column, v in values],
+                    "object": {"None": None, "Metadata": partial, "Object": shown}[include],
+                }
+            ],
+        }
+    return await respond(call, 200, orjson.dumps(answer), form if answer is not shown else _plain(form))
 
 
 def _plain(form: Form) -> Form:

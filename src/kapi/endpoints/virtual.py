@@ -25,6 +25,9 @@ async def virtual(call: Call, endpoint: Endpoint, verb: str, resource: Virtual) 
     if verb == "create" and resource.create is not None:
         options = write_options(call, "CreateOptions")
         new = await read_object(call, endpoint, options)
+        if not endpoint.resource.names.namespaced:
+            # As upstream: a cluster-scoped object that names a namespace is taken without it.
+            new["metadata"].pop("namespace", None)
         check_namespace(call, endpoint, new)
         track(call, endpoint, None, new, options)
         return await respond(call, 201, orjson.dumps(await resource.create(call, new, options)), plain)

@@ -26,7 +26,7 @@ from kapi.endpoints.respond import respond
 from kapi.patch.apply.update import track_update
 from kapi.registry.options import DeleteOptions, WriteOptions
 from kapi.registry.store import Target
-from kapi.registry.strategy import Strategy
+from kapi.registry.strategy import Strategy, copy_field
 from kapi.storage.cacher.entry import Entry
 from kapi.wire.messages import Response
 
@@ -46,8 +46,8 @@ async def create(call: Call, endpoint: Endpoint) -> Response:
     options = write_options(call, "CreateOptions")
     new = await read_object(call, endpoint, options)
     check_namespace(call, endpoint, new)
-    track(call, endpoint, None, new, options)
-    entry = await endpoint.store.create(call, call.info.namespace, endpoint.to_stored(new), options)
+    stored = tracked(call, endpoint, None, new, options)
+    entry = await endpoint.store.create(call, call.info.namespace, stored, options)
     return await respond(call, 201, endpoint.renderer.object(call, entry, form), form)
 
 
@@ -64,6 +64,15 @@ def track(call: Call, endpoint: Endpoint, live: Object | None, new: Object, opti
         subresource=call.info.subresource,
         reset=strategy_of(call, endpoint).reset,
     )
+
+
+def tracked(call: Call, endpoint: Endpoint, live: Object | None, new: Object, options: WriteOptions) -> Object:
+    """The stored form of an object, which decides what of it is kept and so what its writer owns."""
+    stored = endpoint.to_stored(new)
+    shown = endpoint.from_stored(stored)
+    track(call, endpoint, live, shown, options)
+    copy_field(stored["metadata"], shown["metadata"], "managedFields")
+    return stored
 
 
 def strategy_of(call: Call, endpoint: Endpoint) -> Strategy:
@@ -87,8 +96,7 @@ async def update(call: Call, endpoint: Endpoint) -> Response:
         new = decode_body(call, endpoint, body, kind, options)
         check_namespace(call, endpoint, new)
         check_name(call, new)
-        track(call, endpoint, live and endpoint.from_stored(live), new, options)
-        return endpoint.to_stored(new)
+        return tracked(call, endpoint, live and endpoint.from_stored(live), new, options)
 
     strategy = strategy_of(call, endpoint)
     # What the body alone decides is refused before the object is looked for.
@@ -120,9 +128,7 @@ async def patch(call: Call, endpoint: Endpoint) -> Response:
         new = patching.applied(shown) if applies else patching.patched(shown)
         check_name(call, new)
         check_namespace(call, endpoint, new)
-        if not applies:
-            track(call, endpoint, shown, new, options)
-        return endpoint.to_stored(new)
+        return endpoint.to_stored(new) if applies else tracked(call, endpoint, shown, new, options)
 
     entry, created = await endpoint.store.update(
         call,

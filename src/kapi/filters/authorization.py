@@ -44,7 +44,7 @@ def forbidden(user: User, attributes: RequestInfo, reason: str) -> Forbidden:
     resource = GroupResource(attributes.api_group, attributes.resource)
     if not attributes.is_resource_request:
         resource = GroupResource("", "")
-    return Forbidden(resource, attributes.name, f"{why}: {reason}" if reason else why)
+    return Forbidden(resource, attributes.name or attributes.selected_name, f"{why}: {reason}" if reason else why)
 
 
 def _cannot(user: User, a: RequestInfo) -> str:

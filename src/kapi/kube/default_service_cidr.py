@@ -1,6 +1,6 @@
 """The ServiceCIDR `kubernetes`: the ranges of --service-cluster-ip-range, as an object.
 
-It is created, made dual-stack when the flag is, and said to be ready. One that differs is somebody's decision, and stays.
+It is created, made dual-stack when the flag is, and said to be ready. One that differs is somebody's will: it stays.
 """
 
 from __future__ import annotations
@@ -30,10 +30,16 @@ class DefaultServiceCIDR:
         self._told = ""
 
     async def start(self, context: HookContext) -> None:
-        while not await self._tried(context.client):
-            await asyncio.sleep(_RETRY)
+        if not await self._tried(context.client):
+            await self._retry(context.client)
         self.there.set()
         context.spawn(self._keep(context.client), name=_MANAGER)
+
+    async def _retry(self, client: Client) -> None:
+        while True:
+            await asyncio.sleep(_RETRY)
+            if await self._tried(client):
+                return
 
     async def _keep(self, client: Client) -> None:
         while True:

@@ -21,7 +21,7 @@ from kapi.telemetry.log import log
 NAMESPACE, NAME, PORT_NAME = "default", "kubernetes", "https"
 SERVICE_PORT = 443
 INTERVAL = 10.0
-_RETRY = 0.05
+_RETRY, _FIRST_RETRY = 0.05, 1.0
 _SERVICES = f"/api/v1/namespaces/{NAMESPACE}/services"
 
 
@@ -53,27 +53,28 @@ class KubernetesService:
             log.warning("endpoints_not_removed", error=str(error))
 
     async def _run(self) -> None:
-        while not await self._is_ready():
-            await asyncio.sleep(_RETRY)
+        await self._until_ready()
+        wait = _FIRST_RETRY
         while not self._stopping:
-            wait = INTERVAL
             try:
                 async with self._turn:
                     await self.sync()
+                wait = INTERVAL
             except (errors.APIError, kv.StorageError) as error:
                 log.warning("kubernetes_service_failed", error=str(error))
-                wait = 1.0
             await asyncio.sleep(wait)
 
-    async def _is_ready(self) -> bool:
-        try:
-            await self._client.get("/readyz")
-        except errors.APIError:
-            return False
-        except ValueError:
-            # It answers "ok", which is no JSON.
-            return True
-        return True
+    async def _until_ready(self) -> None:
+        while True:
+            try:
+                await self._client.get("/readyz")
+            except errors.APIError:
+                await asyncio.sleep(_RETRY)
+            except ValueError:
+                # It answers "ok", which is no JSON.
+                return
+            else:
+                return
 
     async def sync(self) -> None:
         """As upstream: a service that is there is left as it is, whatever it says."""

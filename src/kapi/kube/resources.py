@@ -8,6 +8,7 @@ from kapi.resources.autoscaling import horizontalpodautoscalers
 from kapi.resources.batch import cronjobs, jobs
 from kapi.resources.coordination import leases
 from kapi.resources.core import (
+    bindings,
     configmaps,
     endpoints,
     events,
@@ -16,6 +17,8 @@ from kapi.resources.core import (
     nodes,
     persistentvolumeclaims,
     persistentvolumes,
+    pods,
+    podtemplates,
     replicationcontrollers,
     resourcequotas,
     secrets,
@@ -27,12 +30,36 @@ from kapi.resources.events import events as events_v1
 from kapi.resources.networking import ingressclasses, ingresses, ipaddresses, networkpolicies, servicecidrs
 from kapi.resources.policy import poddisruptionbudgets
 from kapi.resources.rbac import clusterrolebindings, clusterroles, rolebindings, roles
+from kapi.resources.storage import (
+    csidrivers,
+    csinodes,
+    csistoragecapacities,
+    storageclasses,
+    volumeattachments,
+    volumeattributesclasses,
+)
+from kapi.resources.scheduling import priorityclasses
+from kapi.resources.node import runtimeclasses
+from kapi.resources.flowcontrol import flowschemas
+from kapi.resources.flowcontrol import prioritylevelconfigurations
+from kapi.resources.certificates import certificatesigningrequests
+from kapi.resources.certificates import clustertrustbundles
+from kapi.resources.certificates import podcertificaterequests
+from kapi.resources.admissionregistration import mutatingadmissionpolicies
+from kapi.resources.admissionregistration import mutatingadmissionpolicybindings
+from kapi.resources.admissionregistration import mutatingwebhookconfigurations
+from kapi.resources.admissionregistration import validatingadmissionpolicies
+from kapi.resources.admissionregistration import validatingadmissionpolicybindings
+from kapi.resources.admissionregistration import validatingwebhookconfigurations
 
 RESOURCES: tuple[Resource, ...] = (
     namespaces.RESOURCE,
     configmaps.RESOURCE,
     secrets.RESOURCE,
     serviceaccounts.RESOURCE,
+    bindings.RESOURCE,
+    pods.RESOURCE,
+    podtemplates.RESOURCE,
     replicationcontrollers.RESOURCE,
     controllerrevisions.RESOURCE,
     daemonsets.RESOURCE,
@@ -64,4 +91,23 @@ RESOURCES: tuple[Resource, ...] = (
     ipaddresses.RESOURCE,
     networkpolicies.RESOURCE,
     servicecidrs.RESOURCE,
+    csidrivers.RESOURCE,
+    csinodes.RESOURCE,
+    csistoragecapacities.RESOURCE,
+    storageclasses.RESOURCE,
+    volumeattachments.RESOURCE,
+    volumeattributesclasses.RESOURCE,
+    priorityclasses.RESOURCE,
+    runtimeclasses.RESOURCE,
+    flowschemas.RESOURCE,
+    prioritylevelconfigurations.RESOURCE,
+    certificatesigningrequests.RESOURCE,
+    clustertrustbundles.RESOURCE,
+    podcertificaterequests.RESOURCE,
+    mutatingadmissionpolicies.RESOURCE,
+    mutatingadmissionpolicybindings.RESOURCE,
+    mutatingwebhookconfigurations.RESOURCE,
+    validatingadmissionpolicies.RESOURCE,
+    validatingadmissionpolicybindings.RESOURCE,
+    validatingwebhookconfigurations.RESOURCE,
 )

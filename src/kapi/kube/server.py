@@ -10,6 +10,7 @@ from kapi.endpoints.install import Installer
 from kapi.endpoints.openapi.routes import OpenAPI
 from kapi.endpoints.priorities import PRIORITIES
 from kapi.kube.resources import RESOURCES
+from kapi.kube.security import Security
 from kapi.kube.service_controllers import ServiceControllers
 from kapi.kube.system_namespaces import create_system_namespaces
 from kapi.registry.store import Store
@@ -30,11 +31,12 @@ class KubeServer(GenericServer):
         installer: Installer,
         catalogue: Catalogue,
         services: ServiceControllers,
+        security: Security,
     ) -> None:
         super().__init__("kube-apiserver", config, delegate)
         hooks = {SERVICES: services.allocation}
         resources = [replace(r, hooks=hooks.get(r.group_resource, r.hooks)) for r in RESOURCES]
-        installed = installer.install(resources, PRIORITIES)
+        installed = installer.install(security.resources(resources, config.clock), PRIORITIES)
         self.stores: dict[GroupResource, Store] = dict(installed.stores)
         self.api_groups.update({(gv.group, gv.version): h for gv, h in installed.handlers.items()})
         entries = [handler.entry for handler in installed.handlers.values()]
@@ -44,4 +46,5 @@ class KubeServer(GenericServer):
         self.routes.exact["/openapi/v3"] = openapi.v3_index
         self.routes.add_prefix("/openapi/v3/", openapi.v3)
         services.install(self, self.stores)
+        security.bind(self.routes, self.stores)
         self.add_post_start_hook("start-system-namespaces-controller", create_system_namespaces)

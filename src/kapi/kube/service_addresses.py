@@ -1,7 +1,7 @@
 """Cluster addresses: every one that is taken is an IPAddress object that names its service.
 
-Creating the object is the lock: of two servers only one can. The ranges are the ServiceCIDR objects, so that they can be
-added to while servers run.
+Creating the object is the lock: of two servers only one can. The ranges are the ServiceCIDR objects, so that they can
+be added to while servers run.
 """
 
 from __future__ import annotations

@@ -93,9 +93,9 @@ def keep_allocated(new: Object, old: Object) -> None:
             number = by_name.get(port.get("name", ""), 0)
             if not port.get("nodePort") and number and number not in used:
                 port["nodePort"] = number
-    if needs_health_check(old) and needs_health_check(new) and not spec.get("healthCheckNodePort"):
-        if was.get("healthCheckNodePort"):
-            spec["healthCheckNodePort"] = was["healthCheckNodePort"]
+    checked = needs_health_check(old) and needs_health_check(new)
+    if checked and not spec.get("healthCheckNodePort") and was.get("healthCheckNodePort"):
+        spec["healthCheckNodePort"] = was["healthCheckNodePort"]
 
 
 def _allocates_ports(service: Object) -> bool:

@@ -1,6 +1,6 @@
 """Node ports: which are taken is one stored bitmap, changed by compare-and-swap, so that servers never share a port.
 
-The key and its value are upstream's (`ranges/servicenodeports`, a RangeAllocation), so that servers of both kinds agree.
+Key and value are upstream's (`ranges/servicenodeports`, a RangeAllocation), so that servers of both kinds agree.
 """
 
 from __future__ import annotations
@@ -111,10 +111,10 @@ class NodePorts:
         if entry is None:
             return 0
         stored = entry.object
-        taken = int.from_bytes(base64.b64decode(stored.get("data") or ""), "big")
+        taken: int = int.from_bytes(base64.b64decode(stored.get("data") or ""), "big")
         low = int((stored.get("range") or self._range_text).partition("-")[0])
         # Another range than before: the ports keep their numbers, and those outside are forgotten.
-        moved = taken >> self.ports.start - low if low < self.ports.start else taken << low - self.ports.start
+        moved: int = taken >> self.ports.start - low if low < self.ports.start else taken << low - self.ports.start
         return moved & (1 << len(self.ports)) - 1
 
 
@@ -123,7 +123,8 @@ def _free(taken: int, low: int, high: int) -> int | None:
     if low >= high:
         return None
     start = random.randrange(low, high)
-    for offset in (*range(start, high), *range(low, start)):
-        if not taken >> offset & 1:
-            return offset
+    for part in (range(start, high), range(low, start)):
+        for offset in part:
+            if not taken >> offset & 1:
+                return offset
     return None

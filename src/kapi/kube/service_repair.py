@@ -40,7 +40,7 @@ class AddressRepair:
         self._clock = clock
 
     async def run_once(self) -> None:
-        # In this order: a service that comes or goes meanwhile then only seems to lack an address it has, or the reverse.
+        # In this order, what comes or goes meanwhile is never taken for a leak that must be filled.
         addresses = await _by_key(self._addresses)
         services = await _by_key(self._services)
         ranges = await self._ips.ranges()

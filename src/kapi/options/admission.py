@@ -93,13 +93,11 @@ class AdmissionOptions:
         INT,
         "For how many seconds a pod tolerates a node that is not ready, when it does not say so itself.",
         default=300,
-        standing=Refused("no admission plugin adds tolerations yet"),
     )
     default_unreachable_toleration_seconds: int = flag(
         INT,
         "For how many seconds a pod tolerates a node that is unreachable, when it does not say so itself.",
         default=300,
-        standing=Refused("no admission plugin adds tolerations yet"),
     )
     disable_admission_plugins: tuple[str, ...] = flag(
         STRINGS, "Admission plugins not to run, of those that run by default.", standing=_LATER, check=_disable

@@ -10,8 +10,6 @@ from kapi.options import checks
 from kapi.options.flag import Later, Refused, flag
 from kapi.options.kinds import BOOL, DURATION, PAIRS, STRING, STRING_ARRAY, STRINGS
 
-_NO_TOKENS = Later("no service account tokens are issued or accepted")
-_NO_PROXY = Later("no front proxy is trusted: its headers are ignored")
 _NO_OIDC = Refused("OpenID Connect tokens are not understood yet")
 _NO_WEBHOOK = Refused("tokens are not sent to a webhook for review yet")
 _HOUR = 3600.0
@@ -75,7 +73,6 @@ class AuthenticationOptions:
     api_audiences: tuple[str, ...] = flag(
         STRINGS,
         "What this API calls itself in tokens. Unset, with an issuer: the issuer.",
-        standing=_NO_TOKENS,
     )
     authentication_config: str = flag(
         STRING,
@@ -124,52 +121,43 @@ class AuthenticationOptions:
     requestheader_allowed_names: tuple[str, ...] = flag(
         STRINGS,
         "The common names of front proxies' certificates. Empty: any that --requestheader-client-ca-file signed.",
-        standing=_NO_PROXY,
         check=checks.no_blanks,
     )
-    requestheader_client_ca_file: str = flag(
-        STRING, "CAs of front proxies' certificates.", standing=_NO_PROXY, check=checks.certificates
-    )
+    requestheader_client_ca_file: str = flag(STRING, "CAs of front proxies' certificates.", check=checks.certificates)
     requestheader_extra_headers_prefix: tuple[str, ...] = flag(
-        STRINGS, "Prefixes of the headers that hold extra fields.", standing=_NO_PROXY, check=checks.no_blanks
+        STRINGS, "Prefixes of the headers that hold extra fields.", check=checks.no_blanks
     )
     requestheader_group_headers: tuple[str, ...] = flag(
-        STRINGS, "The headers that hold groups.", standing=_NO_PROXY, check=checks.no_blanks
+        STRINGS, "The headers that hold groups.", check=checks.no_blanks
     )
     requestheader_uid_headers: tuple[str, ...] = flag(
-        STRINGS, "The headers that hold the user's UID.", standing=_NO_PROXY, check=_uid_headers
+        STRINGS, "The headers that hold the user's UID.", check=_uid_headers
     )
     requestheader_username_headers: tuple[str, ...] = flag(
-        STRINGS, "The headers that hold the user's name.", standing=_NO_PROXY, check=checks.no_blanks
+        STRINGS, "The headers that hold the user's name.", check=checks.no_blanks
     )
     service_account_extend_token_expiration: bool = flag(
         BOOL,
         "Give tokens in pods a year, as a transition for clients that do not reload them.",
         default=True,
-        standing=_NO_TOKENS,
     )
     service_account_issuer: tuple[str, ...] = flag(
         STRING_ARRAY,
         "The issuer of service account tokens. When repeated, the first issues, all are accepted.",
-        standing=_NO_TOKENS,
     )
     service_account_jwks_uri: str = flag(
-        STRING, "Where discovery says the keys are, when not at this server.", standing=_NO_TOKENS, check=_jwks_uri
+        STRING, "Where discovery says the keys are, when not at this server.", check=_jwks_uri
     )
     service_account_key_file: tuple[str, ...] = flag(
         STRING_ARRAY,
         "Keys that service account tokens are verified with. May be repeated. Unset, and without a signing key: the "
         "serving key.",
-        standing=_NO_TOKENS,
         check=checks.verification_keys,
     )
-    service_account_lookup: bool = flag(
-        BOOL, "Whether the token's service account must still exist.", default=True, standing=_NO_TOKENS
-    )
+    service_account_lookup: bool = flag(BOOL, "Whether the token's service account must still exist.", default=True)
     service_account_max_token_expiration: float = flag(
         DURATION,
         "The longest life of a token, from 1h to 2^32 seconds. Longer requests are shortened to it. 0: no limit.",
-        standing=_NO_TOKENS,
         check=_max_expiration,
     )
     token_auth_file: str = flag(

@@ -40,8 +40,8 @@ class AuthorizationOptions:
         STRINGS,
         f"The authorizers to ask, in order, comma separated: {', '.join(MODES)}. Unset: AlwaysAllow.",
         standing=Later(
-            "Node and RBAC give nobody anything: only system:masters is allowed, everyone else is denied",
-            agrees=(("AlwaysAllow",), ("AlwaysDeny",)),
+            "Node gives nobody anything: kubelets are allowed what RBAC gives them, and no more",
+            agrees=(("AlwaysAllow",), ("AlwaysDeny",), ("RBAC",)),
         ),
         check=_modes,
     )

@@ -18,8 +18,6 @@ _NO_SSH = Refused("there are no SSH tunnels to nodes yet")
 _NO_ELECTION = Refused("there is no coordinated leader election yet")
 _NO_PEERS = Refused("requests are not proxied to other API servers yet")
 _NO_AGGREGATION = Later("requests are not proxied to other API servers")
-_NO_OWN_ENDPOINT = "this server does not keep its own address in the endpoints of the kubernetes service"
-_NO_ENDPOINTS = Later(_NO_OWN_ENDPOINT, agrees=("none",))
 
 
 def _count(value: int) -> str | None:
@@ -52,7 +50,6 @@ class MiscOptions:
         "How many API servers there are, for --endpoint-reconciler-type=master-count.",
         default=1,
         deprecated="removed in Kubernetes 1.24",
-        standing=Later(_NO_OWN_ENDPOINT, agrees=(1,)),
         check=_count,
     )
     coordinated_leadership_lease_duration: float = flag(
@@ -76,7 +73,6 @@ class MiscOptions:
         STRING,
         f"How the endpoints of the kubernetes service are kept: {', '.join(RECONCILERS)}.",
         default="lease",
-        standing=_NO_ENDPOINTS,
         check=checks.one_of(*RECONCILERS),
     )
     event_ttl: float = flag(DURATION, "How long events are kept.", default=3600.0, check=checks.not_negative)
@@ -114,7 +110,6 @@ class MiscOptions:
     kubernetes_service_node_port: int = flag(
         INT,
         "The node port of the kubernetes service. 0: it has none.",
-        standing=Later("there is no kubernetes service yet"),
         check=_node_port,
     )
     master_service_namespace: str = flag(
@@ -150,7 +145,6 @@ class MiscOptions:
     service_account_signing_key_file: str = flag(
         STRING,
         "The key that service account tokens are signed with.",
-        standing=Later("no service account tokens are issued or accepted"),
         check=checks.private_key,
     )
     service_cluster_ip_range: str = flag(

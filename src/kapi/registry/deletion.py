@@ -54,6 +54,9 @@ class Deletion:
         current = await self._objects.get(key, None)
         if current is None:
             raise kv.NotFound(key)
+        check = self._resource.strategy.check_delete
+        if check is not None:
+            check(current.object)
         marked = False
         try:
             marked_entry = await self._mark(key, current)

@@ -44,6 +44,9 @@ class View:
     read: Callable[[Object], Object]
     write: Callable[[Object, Object], None]  # the shown kind into the object
     validate: Callable[[Object], list[FieldError]] | None = None
+    # Where the object keeps the one field that is written; who owns it here owns it there.
+    replicas_path: str = ""
+    columns: tuple[Column, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +99,8 @@ class Conversion:
 class StoreHooks(Protocol):
     """What must happen around a write besides storing: addresses and ports are taken and given back.
 
-    A write begins before the object is validated, so that what is filled in here is judged too. The returned function is
-    called once the write has succeeded (True) or failed (False).
+    A write begins before the object is validated, so that what is filled in here is judged too. The returned function
+    is called once the write has succeeded (True) or failed (False).
     """
 
     async def begin_create(self, call: Call, new: Object, options: WriteOptions) -> Finish | None: ...
@@ -126,8 +129,11 @@ class Resource:
     strategy: Strategy = field(default_factory=Strategy)
     subresources: Mapping[str, Subresource] = field(default_factory=dict)
     columns: tuple[Column, ...] = (NAME, AGE)
+    row_conditions: Callable[[Object], list[Object]] | None = None  # of a table's row: whether it can be left out
     fields_of: FieldsOf = metadata_fields
     field_names: tuple[str, ...] = ()  # selectable besides metadata.name and metadata.namespace
+    unknown_field: str = "field label not supported: {}"  # the answer to a selector of any other field
+    hidden_annotations: tuple[str, ...] = ()  # stand for fields, so they are no metadata where only that is asked for
     prefix: str = ""  # the path below the store's root, where upstream's differs from the plural
     returns_deleted: bool = False  # a delete answers with the object, not with a Status
     typed_items: bool = True  # a list's items do not repeat their kind

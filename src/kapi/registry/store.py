@@ -15,7 +15,13 @@ from kapi.api.objects import Object, Revision
 from kapi.patch.apply.managed import keep_times
 from kapi.registry.attributes import Admission, Attributes, Operation
 from kapi.registry.deletion import Deletion
-from kapi.registry.lifecycle import before_create, before_update, check_resource_version, generate_name, give_name
+from kapi.registry.lifecycle import (
+    before_create,
+    before_update,
+    check_resource_version,
+    generate_name,
+    give_name,
+)
 from kapi.registry.options import DeleteOptions, WriteOptions
 from kapi.registry.resource import Finish, Resource
 from kapi.registry.strategy import Strategy

@@ -35,6 +35,8 @@ class Strategy:
     unconditional_update: bool = True
     # Seconds an object may take to go, when the request does not say; None: it goes at once.
     grace_period: Callable[[Call, Object, int | None], int | None] | None = None
+    # Raises why an object may not be deleted at all.
+    check_delete: Callable[[Object], None] | None = None
     # Whether something besides its metadata.finalizers keeps a deleted object in place.
     holds: Callable[[Object], bool] | None = None
     # How a deleted object that must wait is marked, when not by a deletion timestamp and no grace period.
@@ -61,6 +63,12 @@ def copy_field(target: Object, source: Object, field: str) -> None:
         target[field] = source[field]
     else:
         target.pop(field, None)
+
+
+def keep_metadata(new: Object, old: Object) -> None:
+    """A status endpoint that leaves what users write into the metadata alone."""
+    for field in ("labels", "annotations", "finalizers", "ownerReferences"):
+        copy_field(new["metadata"], old["metadata"], field)
 
 
 def start_generation(new: Object) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
+from kapi.schema.empties import EmptyList, EmptyMap
 from kapi.schema.errors import TypeMismatch
 from kapi.schema.loader import go_name
 from kapi.schema.scalars import ABSENT, scalar
@@ -24,6 +25,7 @@ Make: TypeAlias = Callable[[], Any]
 
 # As many problems as upstream keeps.
 MAX_PROBLEMS = 100
+_EMPTIES: Mapping[type, type] = {list: EmptyList, dict: EmptyMap}
 
 
 class Compiled(NamedTuple):
@@ -134,7 +136,11 @@ class _Struct:
             mismatch.inside(self._name, self._type.fields[key].go, key)
             raise
         for key in gone:
-            del value[key]
+            empty = _EMPTIES.get(value[key].__class__) if key in self._always_names else None
+            if empty is None:
+                del value[key]
+            else:
+                value[key] = empty()
         if not value.keys() >= self._always_names:
             for key, make in self._always:
                 if key not in value:

@@ -20,6 +20,7 @@ from kapi.filters.goaway import with_goaway
 from kapi.filters.handler import CallHandler
 from kapi.filters.hsts import with_hsts
 from kapi.filters.http_log import with_http_log
+from kapi.filters.impersonation import with_impersonation
 from kapi.filters.max_in_flight import with_max_in_flight
 from kapi.filters.panic_recovery import with_panic_recovery
 from kapi.filters.receive import receive
@@ -63,6 +64,7 @@ def build_handler_chain(director: CallHandler, config: GenericConfig) -> Handler
         with_warnings,
         lambda next: with_cors(next, config.cors_allowed_origins),
         lambda next: with_authentication(next, authenticator, metrics, log),
+        lambda next: with_impersonation(next, authorizer),
         lambda next: with_max_in_flight(next, reads, writes, metrics),
         lambda next: with_authorization(next, authorizer, metrics),
         lambda next: with_status_errors(next, config.max_request_body_bytes),

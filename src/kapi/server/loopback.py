@@ -32,6 +32,9 @@ class _Connection:
     def peer_certificate(self) -> bytes | None:
         return None
 
+    def peer_intermediates(self) -> list[bytes]:
+        return []
+
     def go_away(self) -> None:
         """There is nothing to reconnect."""
 
@@ -147,7 +150,7 @@ class LoopbackClient:
     async def _send(self, method: str, path: str, params: dict[str, str], body: Any, content_type: str) -> Response:
         if self._handler is None:
             raise RuntimeError("the loopback client is not bound to a handler chain yet")
-        headers: RawHeaders = [(b"accept", b"application/json"), (b"user-agent", b"kapi/loopback")]
+        headers: RawHeaders = [(b"accept", b"application/json"), (b"user-agent", b"kube-apiserver/loopback")]
         if body is not None:
             headers.append((b"content-type", content_type.encode()))
         request = _Request(

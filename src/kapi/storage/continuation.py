@@ -26,7 +26,7 @@ class Continuation(NamedTuple):
     revision: Revision
 
     def encode(self) -> str:
-        data = {"v": _VERSION, "rv": self.revision, "start": self.start}
+        data = {"v": _VERSION, "rv": self.revision, "start": "/" + self.start}
         return base64.urlsafe_b64encode(orjson.dumps(data)).rstrip(b"=").decode()
 
     @classmethod

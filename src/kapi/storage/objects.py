@@ -271,7 +271,7 @@ class ObjectStore:
         try:
             return await self._list_at(query, continuation.revision, start)
         except kv.Compacted:
-            raise ContinuationExpired(Continuation("/" + continuation.start, INCONSISTENT).encode()) from None
+            raise ContinuationExpired(Continuation(continuation.start, INCONSISTENT).encode()) from None
 
     async def _list_at(
         self, query: Query, revision: Revision, start: str, *, at_least: Revision = kv.NO_REVISION
@@ -334,7 +334,7 @@ def _listing(query: Query, found: Entries, revision: Revision, left: int = 0) ->
     """As upstream: what follows a full page may turn out to be nothing that is selected."""
     if not left:
         return Listing(found, revision)
-    continuation = Continuation("/" + found[-1].key[len(query.scope) :] + "\0", revision)
+    continuation = Continuation(found[-1].key[len(query.scope) :] + "\0", revision)
     return Listing(found, revision, continuation, left if query.selects is None else None)
 
 

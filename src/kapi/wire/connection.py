@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _ssl
 import asyncio
 from typing import Any, cast
 
@@ -47,6 +48,12 @@ class BaseConnection(asyncio.Protocol):
     def peer_certificate(self) -> bytes | None:
         tls = self.transport.get_extra_info("ssl_object")
         return None if tls is None else tls.getpeercert(True)
+
+    def peer_intermediates(self) -> list[bytes]:
+        """Python 3.13 has a public name for this; until then it is the ssl module's own."""
+        tls = self.transport.get_extra_info("ssl_object")
+        chain = tls._sslobj.get_unverified_chain() if tls is not None else None
+        return [certificate.public_bytes(_ssl.ENCODING_DER) for certificate in (chain or ())[1:]]
 
     def go_away(self) -> None:
         raise NotImplementedError

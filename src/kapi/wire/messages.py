@@ -39,6 +39,10 @@ class Headers:
         wanted = name.encode("latin-1")
         return [v.decode("latin-1") for k, v in self.raw if k == wanted]
 
+    def names(self) -> list[str]:
+        """Each name once, in the order in which they came."""
+        return list(dict.fromkeys(k.decode("latin-1") for k, _ in self.raw))
+
 
 class Connection(Protocol):
     """The connection a request came on. `identity` is for authentication to cache its result in."""
@@ -49,6 +53,9 @@ class Connection(Protocol):
 
     def peer_certificate(self) -> bytes | None:
         """The client's leaf certificate, DER, not verified; None when it gave none."""
+
+    def peer_intermediates(self) -> list[bytes]:
+        """What else the client sent to lead from its certificate to a CA: DER, not verified."""
 
     def go_away(self) -> None:
         """Finish what is under way, then have the client reconnect (h2 GOAWAY, h1 Connection: close)."""

@@ -11,18 +11,26 @@ from kapi.registry.resource import Resource, Subresource
 from kapi.registry.strategy import Strategy, bump_generation, copy_field, keep_status, start_generation
 from kapi.registry.table import AGE, NAME, Column
 from kapi.resources.podspec.defaults import default_pod_template
+from kapi.resources.podspec.disabled import drop_disabled_template_fields
 from kapi.resources.podspec.validation import validate_pod_template
 from kapi.resources.podspec.warnings import template_warnings
 from kapi.resources.workload.columns import containers, count, labels_text, nested, selector
 from kapi.resources.workload.rules import (
     amount,
     at_most_all,
-    immutable,
     nonnegative_fields,
     not_decremented,
     positive_int_or_percent,
 )
-from kapi.resources.workload.selectors import MISMATCH, always_restarting, is_empty, labels_of, selects
+from kapi.resources.workload.selectors import (
+    MISMATCH,
+    always_restarting,
+    fixed_selector,
+    is_empty,
+    labels_of,
+    selects,
+    shown_labels,
+)
 
 # Where the generation of the template is kept since it is no field any more.
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
@@ -34,9 +42,10 @@ def default(new: Object) -> None:
     kind = strategy.get("type") or "RollingUpdate"
     strategy["type"] = kind
     if kind == "RollingUpdate":
-        rolling = strategy.setdefault("rollingUpdate", {})
-        rolling.setdefault("maxUnavailable", 1)
-        rolling.setdefault("maxSurge", 0)
+        strategy.setdefault("rollingUpdate", {}).setdefault("maxUnavailable", 1)
+    for field in ("maxUnavailable", "maxSurge"):
+        if strategy.get("rollingUpdate") is not None:
+            strategy["rollingUpdate"].setdefault(field, 0)
     spec.setdefault("revisionHistoryLimit", 10)
     default_pod_template(spec["template"])
     if TEMPLATE_GENERATION not in (new["metadata"].get("annotations") or {}):
@@ -56,6 +65,7 @@ def prepare_for_create(_: Call, new: Object) -> None:
         "numberReady": 0,
     }
     start_generation(new)
+    drop_disabled_template_fields(new["spec"]["template"])
     _set_template_generation(new, max(template_generation(new), 1))
 
 
@@ -66,6 +76,7 @@ def _set_template_generation(new: Object, generation: int) -> None:
 
 def prepare_for_update(call: Call, new: Object, old: Object) -> None:
     keep_status(call, new, old)
+    drop_disabled_template_fields(new["spec"]["template"], old["spec"]["template"])
     changed = new["spec"]["template"] != old["spec"]["template"]
     _set_template_generation(new, template_generation(old) + changed)
     bump_generation(new, old)
@@ -76,7 +87,7 @@ def validate(call: Call, new: Object) -> list[FieldError]:
 
 
 def validate_update(call: Call, new: Object, old: Object) -> list[FieldError]:
-    errors = immutable(new["spec"].get("selector"), old["spec"].get("selector"), "spec.selector")
+    errors = fixed_selector(new["spec"], old["spec"])
     return errors + _validate_spec(call, new["spec"], old["spec"])
 
 
@@ -84,7 +95,7 @@ def _validate_spec(call: Call, spec: Object, old: Object | None) -> list[FieldEr
     wanted, template = spec.get("selector"), spec["template"]
     errors = validate_label_selector(wanted or {}, "spec.selector")
     if not errors and not selects(wanted, labels_of(template)):
-        errors.append(invalid("spec.template.metadata.labels", labels_of(template), MISMATCH))
+        errors.append(invalid("spec.template.metadata.labels", shown_labels(template), MISMATCH))
     if wanted is not None and is_empty(wanted):
         errors.append(invalid("spec.selector", wanted, "empty selector is invalid for daemonset"))
     errors += validate_pod_template(call, template, "spec.template", old and old["template"])
@@ -130,6 +141,7 @@ def warnings(_: Call, new: Object, old: Object | None) -> list[str]:
 
 def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
     copy_field(new, old, "spec")
+    _set_template_generation(new, template_generation(old))
 
 
 def validate_status(_: Call, new: Object, old: Object) -> list[FieldError]:
@@ -186,4 +198,5 @@ RESOURCE = Resource(
         *containers("spec", "template"),
         selector("spec", "selector"),
     ),
+    hidden_annotations=(TEMPLATE_GENERATION,),
 )

@@ -11,12 +11,12 @@ from kapi.registry.strategy import Strategy, copy_field, keep_status, start_gene
 from kapi.registry.table import AGE, NAME, Column
 from kapi.resources.autoscaling import scale
 from kapi.resources.podspec.defaults import default_pod_template
+from kapi.resources.podspec.disabled import drop_disabled_template_fields
 from kapi.resources.podspec.warnings import template_warnings
 from kapi.resources.workload.columns import containers, nested, selector
 from kapi.resources.workload.rules import (
     amount,
     at_most_all,
-    immutable,
     name_warnings,
     nonnegative,
     nonnegative_fields,
@@ -24,7 +24,7 @@ from kapi.resources.workload.rules import (
     not_decremented,
     positive_int_or_percent,
 )
-from kapi.resources.workload.selectors import validate_selected_template
+from kapi.resources.workload.selectors import fixed_selector, validate_selected_template
 
 _EMPTY = "empty selector is invalid for deployment"
 _UNUSABLE = "invalid label selector"
@@ -48,10 +48,12 @@ def default(new: Object) -> None:
 def prepare_for_create(_: Call, new: Object) -> None:
     new["status"] = {}
     start_generation(new)
+    drop_disabled_template_fields(new["spec"]["template"])
 
 
 def prepare_for_update(call: Call, new: Object, old: Object) -> None:
     keep_status(call, new, old)
+    drop_disabled_template_fields(new["spec"]["template"], old["spec"]["template"])
     # Annotations are copied to the replica sets, so they are wanted state as well.
     annotations = (new["metadata"].get("annotations") or {}) != (old["metadata"].get("annotations") or {})
     if annotations or new["spec"] != old["spec"]:
@@ -64,7 +66,7 @@ def validate(call: Call, new: Object) -> list[FieldError]:
 
 def validate_update(call: Call, new: Object, old: Object) -> list[FieldError]:
     errors = _validate_spec(call, new["spec"], old["spec"])
-    return errors + immutable(new["spec"].get("selector"), old["spec"].get("selector"), "spec.selector")
+    return errors + fixed_selector(new["spec"], old["spec"])
 
 
 def _validate_spec(call: Call, spec: Object, old: Object | None) -> list[FieldError]:

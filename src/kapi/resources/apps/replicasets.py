@@ -6,15 +6,16 @@ from kapi.api.call import Call
 from kapi.api.fields import FieldError
 from kapi.api.objects import Object
 from kapi.patch.apply.fieldset import excluding
-from kapi.registry.resource import Resource, Subresource, metadata_fields
+from kapi.registry.resource import Resource, Subresource
 from kapi.registry.strategy import Strategy, bump_generation, copy_field, keep_status, start_generation
 from kapi.registry.table import AGE, NAME
 from kapi.resources.autoscaling import scale
 from kapi.resources.podspec.defaults import default_pod_template
+from kapi.resources.podspec.disabled import drop_disabled_template_fields
 from kapi.resources.podspec.warnings import template_warnings
 from kapi.resources.workload.columns import containers, count, selector
-from kapi.resources.workload.rules import immutable, name_warnings, nonnegative_fields, validate_replica_status
-from kapi.resources.workload.selectors import validate_selected_template
+from kapi.resources.workload.rules import name_warnings, nonnegative_fields, validate_replica_status
+from kapi.resources.workload.selectors import fixed_selector, validate_selected_template
 
 # As upstream, which says "deployment" here too.
 _EMPTY = "empty selector is invalid for deployment"
@@ -31,10 +32,12 @@ def default(new: Object) -> None:
 def prepare_for_create(_: Call, new: Object) -> None:
     new["status"] = {"replicas": 0}
     start_generation(new)
+    drop_disabled_template_fields(new["spec"]["template"])
 
 
 def prepare_for_update(call: Call, new: Object, old: Object) -> None:
     keep_status(call, new, old)
+    drop_disabled_template_fields(new["spec"]["template"], old["spec"]["template"])
     bump_generation(new, old)
 
 
@@ -44,7 +47,7 @@ def validate(call: Call, new: Object) -> list[FieldError]:
 
 def validate_update(call: Call, new: Object, old: Object) -> list[FieldError]:
     errors = _validate_spec(call, new["spec"], old["spec"])
-    return errors + immutable(new["spec"].get("selector"), old["spec"].get("selector"), "spec.selector")
+    return errors + fixed_selector(new["spec"], old["spec"])
 
 
 def _validate_spec(call: Call, spec: Object, old: Object | None) -> list[FieldError]:
@@ -67,11 +70,6 @@ def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
 
 def validate_status(_: Call, new: Object, __: Object) -> list[FieldError]:
     return validate_replica_status(new.get("status") or {})
-
-
-def fields_of(decoded: Object) -> dict[str, str]:
-    replicas = (decoded.get("status") or {}).get("replicas", 0)
-    return {**metadata_fields(decoded), "status.replicas": str(replicas)}
 
 
 STRATEGY = Strategy(
@@ -106,6 +104,4 @@ RESOURCE = Resource(
         *containers("spec", "template"),
         selector("spec", "selector"),
     ),
-    fields_of=fields_of,
-    field_names=("status.replicas",),
 )

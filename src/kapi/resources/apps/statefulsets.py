@@ -6,30 +6,35 @@ from kapi.api.call import Call
 from kapi.api.fields import FieldError, go_struct, invalid, not_supported, required
 from kapi.api.names import dns_label
 from kapi.api.objects import Object
-from kapi.api.quantity import Quantity
 from kapi.api.selectors import validate_label_selector
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource
 from kapi.registry.strategy import Strategy, bump_generation, copy_field, keep_status, start_generation
 from kapi.registry.table import AGE, NAME, Column
-from kapi.resources.apps.claim_templates import default_claim, validate_claim_spec
 from kapi.resources.apps.deployments import ready
 from kapi.resources.autoscaling import scale
+from kapi.resources.core.claim_specs import claim_spec_warnings, default_claim_spec, validate_claim_spec
 from kapi.resources.podspec.defaults import default_pod_template
+from kapi.resources.podspec.disabled import drop_disabled_template_fields
 from kapi.resources.podspec.warnings import template_warnings
 from kapi.resources.workload.columns import containers
 from kapi.resources.workload.rules import (
     IMMUTABLE,
     amount,
     at_most_all,
-    immutable,
     nonnegative,
     nonnegative_fields,
     not_above,
     not_decremented,
     positive_int_or_percent,
 )
-from kapi.resources.workload.selectors import always_restarting, is_empty, validate_matching_template
+from kapi.resources.workload.selectors import (
+    always_restarting,
+    fixed_selector,
+    is_empty,
+    shown_selector,
+    validate_matching_template,
+)
 
 _RETENTION = ("Retain", "Delete")
 
@@ -54,16 +59,25 @@ def default(new: Object) -> None:
     spec.setdefault("revisionHistoryLimit", 10)
     default_pod_template(spec["template"])
     for claim in spec.get("volumeClaimTemplates") or ():
-        default_claim(claim)
+        _default_claim(claim)
+
+
+def _default_claim(claim: Object) -> None:
+    claim["kind"], claim["apiVersion"] = "PersistentVolumeClaim", "v1"
+    default_claim_spec(claim["spec"])
+    if not claim["status"].get("phase"):
+        claim["status"]["phase"] = "Pending"
 
 
 def prepare_for_create(_: Call, new: Object) -> None:
     new["status"] = {"replicas": 0, "availableReplicas": 0}
     start_generation(new)
+    drop_disabled_template_fields(new["spec"]["template"])
 
 
 def prepare_for_update(call: Call, new: Object, old: Object) -> None:
     keep_status(call, new, old)
+    drop_disabled_template_fields(new["spec"]["template"], old["spec"]["template"])
     bump_generation(new, old)
 
 
@@ -83,14 +97,14 @@ def validate_update(call: Call, new: Object, old: Object) -> list[FieldError]:
     """What never changes is not checked again: it may be older than the rules."""
     spec, former = new["spec"], old["spec"]
     errors = _validate_policies(spec) + _validate_counts(spec) + _validate_template(call, spec, former)
-    errors += immutable(spec.get("selector"), former.get("selector"), "spec.selector")
+    errors += fixed_selector(spec, former)
     claims = spec.get("volumeClaimTemplates") or []
     if claims != (former.get("volumeClaimTemplates") or []):
         errors.append(invalid("spec.volumeClaimTemplates", go_struct(claims), IMMUTABLE))
-    errors += immutable(spec.get("serviceName", ""), former.get("serviceName", ""), "spec.serviceName")
-    return errors + immutable(
-        spec.get("podManagementPolicy"), former.get("podManagementPolicy"), "spec.podManagementPolicy"
-    )
+    for field in ("serviceName", "podManagementPolicy"):
+        if spec.get(field) != former.get(field):
+            errors.append(invalid(f"spec.{field}", spec.get(field, ""), IMMUTABLE))
+    return errors
 
 
 def _validate_policies(spec: Object) -> list[FieldError]:
@@ -145,10 +159,10 @@ def _validate_template(call: Call, spec: Object, old: Object | None) -> list[Fie
             errors.append(invalid("spec.selector", wanted, "empty selector is invalid for statefulset"))
     template = spec["template"]
     if usable:
-        former = old["template"] if old is not None else None
+        former = _as_validated(old) if old is not None else None
         errors += validate_matching_template(call, _as_validated(spec), wanted, former)
     else:
-        errors.append(invalid("spec.selector", wanted, ""))
+        errors.append(invalid("spec.selector", shown_selector(wanted), ""))
     return errors + always_restarting(template, "StatefulSet")
 
 
@@ -172,20 +186,10 @@ def warnings(_: Call, new: Object, old: Object | None) -> list[str]:
     for i, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
         # As upstream, whose two paths differ.
         at = f"spec.volumeClaimTemplates[{i}]" + (".Spec" if old is not None else "")
-        said += _fractional_bytes(claim["spec"].get("resources") or {}, at)
+        said += claim_spec_warnings(claim["spec"], at)
     if spec.get("revisionHistoryLimit", 0) < 0:
         text = "a negative value retains all historical revisions; a value >= 0 is recommended"
         said.append(f"spec.revisionHistoryLimit: {text}")
-    return said
-
-
-def _fractional_bytes(resources: Object, path: str) -> list[str]:
-    said = []
-    for field in ("requests", "limits"):
-        storage = (resources.get(field) or {}).get("storage")
-        if storage is not None and Quantity.parse(storage).milli_value % 1000:
-            at = f"{path}.resources.{field}[storage]"
-            said.append(f'{at}: fractional byte value "{storage}" is invalid, must be an integer')
     return said
 
 

@@ -27,11 +27,8 @@ def default(new: Object) -> None:
 
 
 def default_v1(new: Object) -> None:
-    """As upstream: what the stored form makes of it shows at once."""
+    """Its metrics are given when it is converted, which knows of all of them."""
     new["spec"].setdefault("minReplicas", 1)
-    shown = from_v2(to_v2(new))
-    new.clear()
-    new.update(shown)
 
 
 def prepare_for_create(_: Call, new: Object) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from kapi.api.fields import FieldError, forbidden, invalid, not_supported, required
 from kapi.api.gvk import GroupVersion
-from kapi.api.names import dns_label, label_key, path_segment
+from kapi.api.names import dns_label, path_segment
 from kapi.api.objects import Object
 from kapi.api.quantity import Quantity
+from kapi.resources.podspec.resources import validate_container_resource_name
 
 _TYPES = ("ContainerResource", "External", "Object", "Pods", "Resource")
 _FIELDS = {
@@ -19,7 +20,10 @@ _FIELDS = {
 # In the order in which they are looked at.
 _SOURCES = ("object", "external", "pods", "resource", "containerResource")
 _SHOWN = 2
-_NATIVE_RESOURCES = ("cpu", "memory", "ephemeral-storage")
+_NO_TARGET = {
+    "object": "must set either a target value or averageValue",
+    "external": "must set either a target value for metric or a per-pod target",
+}
 
 
 def validate_metrics(
@@ -72,13 +76,7 @@ def _validate_source(source: Object, field: str, path: str, *, any_version: bool
         if average is None:
             errors.append(required(f"{at}.averageValue", "must specify a positive target averageValue"))
     elif value is None and average is None:
-        also = "averageValue" if field == "object" else "for metric or a per-pod target"
-        why = (
-            f"must set either a target value or {also}"
-            if field == "object"
-            else f"must set either a target value {also}"
-        )
-        errors.append(required(f"{at}.averageValue", why))
+        errors.append(required(f"{at}.averageValue", _NO_TARGET[field]))
     elif field == "external" and value is not None and average is not None:
         why = "may not set both a target value for metric and a per-pod target"
         errors.append(forbidden(f"{at}.value", why))
@@ -91,20 +89,13 @@ def _validate_resource_name(source: Object, path: str, *, of_container: bool) ->
     if not name:
         errors.append(required(f"{path}.name", "must specify a resource name"))
     elif of_container:
-        errors += _validate_container_resource(name, f"{path}.name")
+        errors += validate_container_resource_name(name, f"{path}.name")
     if of_container:
         container = source.get("container", "")
         if not container:
             errors.append(required(f"{path}.container", "must specify a container"))
         else:
             errors += [invalid(f"{path}.container", container, e) for e in dns_label(container)]
-    return errors
-
-
-def _validate_container_resource(name: str, path: str) -> list[FieldError]:
-    errors = [invalid(path, name, e) for e in label_key(name)]
-    if not errors and "/" not in name and name not in _NATIVE_RESOURCES and not name.startswith("hugepages-"):
-        errors.append(invalid(path, name, "must be a standard resource for containers"))
     return errors
 
 

@@ -6,7 +6,8 @@ from kapi.api.fields import FieldError
 from kapi.api.gvk import GroupVersionKind
 from kapi.api.objects import Object
 from kapi.registry.resource import View
-from kapi.resources.workload.columns import selector_text
+from kapi.registry.table import AGE, Column, name_of
+from kapi.resources.workload.columns import count, selector_text
 from kapi.resources.workload.rules import nonnegative
 
 _SCALE = GroupVersionKind("autoscaling", "v1", "Scale")
@@ -43,4 +44,16 @@ def validate(scale: Object) -> list[FieldError]:
     return nonnegative((scale.get("spec") or {}).get("replicas"), "spec.replicas")
 
 
-VIEW = View(gvk=_SCALE, read=read, write=write, validate=validate)
+VIEW = View(
+    gvk=_SCALE,
+    read=read,
+    write=write,
+    validate=validate,
+    replicas_path="spec.replicas",
+    columns=(
+        Column("Name", name_of),
+        count("Desired", "spec", "replicas"),
+        count("Available", "status", "replicas"),
+        AGE,
+    ),
+)

@@ -10,6 +10,7 @@ from kapi.api.names import dns_subdomain
 from kapi.api.objects import Object
 from kapi.resources.batch.failure_policy import validate_failure_policy, validate_success_policy
 from kapi.resources.podspec.defaults import default_pod_template
+from kapi.resources.podspec.disabled import drop_disabled_template_fields
 from kapi.resources.podspec.validation import validate_pod_template
 from kapi.resources.podspec.warnings import template_warnings
 from kapi.resources.workload.rules import nonnegative_fields
@@ -45,9 +46,10 @@ def default_spec(spec: Object) -> None:
 
 
 def drop_disabled(spec: Object, old: Object | None) -> None:
-    """Scheduling as a group is a feature that is off; what is already there stays."""
+    """Scheduling as a group is a feature that is off, as are some of pods; what is already there stays."""
     if old is None or old.get("scheduling") is None:
         spec.pop("scheduling", None)
+    drop_disabled_template_fields(spec["template"], old and old["template"])
 
 
 def validate_spec(call: Call, spec: Object, path: str, old: Object | None) -> list[FieldError]:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from kapi.api.call import Call
-from kapi.api.fields import FieldError, invalid, required
+from kapi.api.fields import FieldError, go_struct, invalid, required
 from kapi.api.names import dns_label
 from kapi.api.objects import Object
 from kapi.api.selectors import validate_label_selector
@@ -18,8 +18,8 @@ from kapi.resources.batch.job_spec import default_spec, drop_disabled, spec_warn
 from kapi.resources.batch.job_status import has_condition, validate_job_status
 from kapi.resources.batch.job_template import validate_template_update
 from kapi.resources.workload.columns import containers, nested, selector
-from kapi.resources.workload.rules import IMMUTABLE, immutable, name_warnings
-from kapi.resources.workload.selectors import MISMATCH, labels_of, selects
+from kapi.resources.workload.rules import IMMUTABLE, name_warnings
+from kapi.resources.workload.selectors import MISMATCH, fixed_selector, labels_of, selects, shown_labels, shown_selector
 
 _UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 _NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
@@ -86,7 +86,7 @@ def validate_update(call: Call, new: Object, old: Object) -> list[FieldError]:
     spec, former = new["spec"], old["spec"]
     errors = _validate_spec(call, spec, former)
     errors += _validate_completions(spec, former)
-    errors += immutable(spec.get("selector"), former.get("selector"), "spec.selector")
+    errors += fixed_selector(spec, former)
     errors += validate_template_update(spec, old)
     for field in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"):
         errors += _fixed(spec, former, field)
@@ -94,8 +94,6 @@ def validate_update(call: Call, new: Object, old: Object) -> list[FieldError]:
 
 
 def _fixed(spec: Object, former: Object, field: str) -> list[FieldError]:
-    from kapi.api.fields import go_struct
-
     if spec.get(field) == former.get(field):
         return []
     return [invalid(f"spec.{field}", go_struct(spec.get(field)), IMMUTABLE)]
@@ -120,10 +118,10 @@ def _validate_generated(new: Object) -> list[FieldError]:
         if key not in labels:
             errors.append(required(path, why))
         elif labels[key] != value:
-            errors.append(invalid(path, labels, why))
+            errors.append(invalid(path, shown_labels(spec["template"]), why))
     wanted = spec["selector"]
     if not validate_label_selector(wanted, "spec.selector") and not selects(wanted, expected):
-        errors.append(invalid("spec.selector", wanted, "`selector` not auto-generated"))
+        errors.append(invalid("spec.selector", shown_selector(wanted), "`selector` not auto-generated"))
     return errors
 
 
@@ -133,7 +131,7 @@ def _validate_spec(call: Call, spec: Object, old: Object | None) -> list[FieldEr
     problems = [required("spec.selector")] if wanted is None else validate_label_selector(wanted, "spec.selector")
     errors += problems
     if (wanted is None or not problems) and not selects(wanted, labels):
-        errors.append(invalid("spec.template.metadata.labels", labels, MISMATCH))
+        errors.append(invalid("spec.template.metadata.labels", shown_labels(spec["template"]), MISMATCH))
     return errors
 
 
@@ -241,4 +239,5 @@ RESOURCE = Resource(
     ),
     fields_of=fields_of,
     field_names=("status.successful",),
+    unknown_field='field label "{}" not supported for Job',
 )

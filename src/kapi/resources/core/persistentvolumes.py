@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import posixpath
-
 from kapi.api.call import Call
 from kapi.api.clock import SystemClock, rfc3339
 from kapi.api.difference import difference
-from kapi.api.fields import FieldError, forbidden, go_struct, invalid, not_supported, required
-from kapi.api.names import dns_subdomain
+from kapi.api.fields import FieldError, forbidden, go_struct, invalid
 from kapi.api.objects import Object
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource
 from kapi.registry.strategy import Strategy, copy_field, keep_status
 from kapi.registry.table import AGE, NAME, Column, field_value
-from kapi.resources.core.access_modes import VOLUME_MODES, short, validate_access_modes
+from kapi.resources.core.access_modes import short
 from kapi.resources.core.node_labels import deprecation
-from kapi.resources.core.resource_lists import validate_basic, validate_positive
-from kapi.resources.core.volume_sources import source_of, validate_source
-from kapi.resources.podspec.defaults import round_resources
-from kapi.resources.podspec.scheduling import validate_node_selector
+from kapi.resources.core.volume_sources import source_of
+from kapi.resources.core.volume_specs import default_volume_spec, validate_volume_spec
 
 STORAGE_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 _MOUNT_OPTIONS = "volume.beta.kubernetes.io/mount-options"
-_POLICIES = ("Delete", "Recycle", "Retain")
 _MOUNTABLE = frozenset(
     (
         "awsElasticBlockStore",
@@ -63,9 +57,7 @@ def default(new: Object) -> None:
     if not spec.get("persistentVolumeReclaimPolicy"):
         spec["persistentVolumeReclaimPolicy"] = "Retain"
     spec.setdefault("volumeMode", "Filesystem")
-    round_resources(spec.get("capacity"))
-    if spec.get("hostPath") is not None:
-        spec["hostPath"].setdefault("type", "")
+    default_volume_spec(spec)
 
 
 def prepare_for_create(_: Call, new: Object) -> None:
@@ -86,57 +78,10 @@ def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
 
 def validate(_: Call, new: Object) -> list[FieldError]:
     spec = new["spec"]
-    errors = _validate_form(spec)
-    affinity = spec.get("nodeAffinity")
-    if affinity is not None:
-        wanted, at = affinity.get("required"), "spec.nodeAffinity.required"
-        why = "must specify required node constraints"
-        errors += [required(at, why)] if wanted is None else validate_node_selector(wanted, at)
-    errors += validate_source(spec, new["metadata"].get("name", ""), "spec")
-    path = (spec.get("hostPath") or {}).get("path")
-    if path and posixpath.normpath(path) in ("/", "//") and spec["persistentVolumeReclaimPolicy"] == "Recycle":
-        why = "may not be 'recycle' for a hostPath mount of '/'"
-        errors.append(forbidden("spec.persistentVolumeReclaimPolicy", why))
-    errors += _validate_classes(spec)
+    errors = validate_volume_spec(spec, new["metadata"].get("name", ""), "spec")
     if _MOUNT_OPTIONS in (new["metadata"].get("annotations") or {}) and not _MOUNTABLE & spec.keys():
         why = "may not specify mount options for this volume type"
         errors.append(forbidden(f"metadata.annotations.{_MOUNT_OPTIONS}", why))
-    return errors
-
-
-def _validate_form(spec: Object) -> list[FieldError]:
-    modes, capacity = spec.get("accessModes") or [], spec.get("capacity") or {}
-    errors = [] if modes else [required("spec.accessModes")]
-    errors += validate_access_modes(modes, "spec.accessModes")
-    if not capacity:
-        errors.append(required("spec.capacity"))
-    if list(capacity) != ["storage"]:
-        errors.append(not_supported("spec.capacity", dict(sorted(capacity.items())) or None, ("storage",)))
-    for name, amount in capacity.items():
-        at = f"spec.capacity[{name}]"
-        errors += validate_basic(amount, at) + validate_positive(amount, at)
-    policy = spec["persistentVolumeReclaimPolicy"]
-    if policy not in _POLICIES:
-        errors.append(not_supported("spec.persistentVolumeReclaimPolicy", policy, _POLICIES))
-    return errors
-
-
-def _validate_classes(spec: Object) -> list[FieldError]:
-    errors: list[FieldError] = []
-    name = spec.get("storageClassName")
-    if name:
-        errors += [invalid("spec.storageClassName", name, e) for e in dns_subdomain(name)]
-    if spec["volumeMode"] not in VOLUME_MODES:
-        errors.append(not_supported("spec.volumeMode", spec["volumeMode"], VOLUME_MODES))
-    attributes, path = spec.get("volumeAttributesClassName"), "spec.volumeAttributesClassName"
-    if attributes is None:
-        return errors
-    if not attributes:
-        errors.append(required(path, "an empty string is disallowed"))
-    else:
-        errors += [invalid(path, attributes, e) for e in dns_subdomain(attributes)]
-    if spec.get("csi") is None:
-        errors.append(required("spec.csi", "has to be specified when using volumeAttributesClassName"))
     return errors
 
 

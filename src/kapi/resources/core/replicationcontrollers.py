@@ -11,11 +11,12 @@ from kapi.registry.strategy import Strategy, bump_generation, copy_field, keep_s
 from kapi.registry.table import AGE, NAME, Column
 from kapi.resources.autoscaling import scale
 from kapi.resources.podspec.defaults import default_pod_template
+from kapi.resources.podspec.disabled import drop_disabled_template_fields
 from kapi.resources.podspec.validation import validate_pod_template
 from kapi.resources.podspec.warnings import template_warnings
 from kapi.resources.workload.columns import containers, count, labels_text, nested
 from kapi.resources.workload.rules import name_warnings, nonnegative_fields, validate_replica_status
-from kapi.resources.workload.selectors import MISMATCH, always_restarting, labels_of
+from kapi.resources.workload.selectors import MISMATCH, always_restarting, labels_of, shown_labels
 
 
 def default(new: Object) -> None:
@@ -36,10 +37,12 @@ def default(new: Object) -> None:
 def prepare_for_create(_: Call, new: Object) -> None:
     new["status"] = {"replicas": 0}
     start_generation(new)
+    drop_disabled_template_fields(new["spec"].get("template") or {})
 
 
 def prepare_for_update(call: Call, new: Object, old: Object) -> None:
     keep_status(call, new, old)
+    drop_disabled_template_fields(new["spec"].get("template") or {}, old["spec"].get("template"))
     bump_generation(new, old)
 
 
@@ -57,9 +60,8 @@ def _validate_spec(call: Call, spec: Object, old: Object | None) -> list[FieldEr
     if template is None:
         errors.append(required("spec.template"))
     else:
-        labels = labels_of(template)
-        if not selector.items() <= (labels or {}).items():
-            errors.append(invalid("spec.template.metadata.labels", labels, MISMATCH))
+        if not selector.items() <= (labels_of(template) or {}).items():
+            errors.append(invalid("spec.template.metadata.labels", shown_labels(template), MISMATCH))
         errors += validate_pod_template(call, template, "spec.template", old and old.get("template"))
         errors += always_restarting(template, "ReplicationController")
     # As upstream: what its schema declares is checked last.

@@ -27,9 +27,9 @@ def validate(_: Call, new: Object) -> list[FieldError]:
 def validate_update(_: Call, new: Object, old: Object) -> list[FieldError]:
     errors = validate_families_update(new, old)
     errors += _validate_class(new, old)
-    if needs_health_check(old) and needs_health_check(new):
-        if new["spec"].get("healthCheckNodePort") != old["spec"].get("healthCheckNodePort"):
-            errors.append(forbidden("spec.healthCheckNodePort", "field is immutable"))
+    port, before = new["spec"].get("healthCheckNodePort"), old["spec"].get("healthCheckNodePort")
+    if needs_health_check(old) and needs_health_check(new) and port != before:
+        errors.append(forbidden("spec.healthCheckNodePort", "field is immutable"))
     return errors + validate_service(new, old)
 
 
@@ -190,9 +190,9 @@ def _validate_class(new: Object, old: Object | None) -> list[FieldError]:
     if name is not None and not balanced:
         return [forbidden(path, _ONLY_BALANCED)]
     errors: list[FieldError] = []
-    if old is not None and balanced and old["spec"].get("type") == "LoadBalancer":
-        if name != old["spec"].get("loadBalancerClass"):
-            errors.append(invalid(path, name, "may not change once set"))
+    was = old["spec"] if old is not None else {}
+    if balanced and was.get("type") == "LoadBalancer" and name != was.get("loadBalancerClass"):
+        errors.append(invalid(path, name, "may not change once set"))
     if name is not None:
         errors += [invalid(path, name, e) for e in label_key(name)]
     return errors

@@ -42,7 +42,7 @@ def prepare_for_create(_: Call, new: Object) -> None:
 
 
 def prepare_for_update(_: Call, new: Object, old: Object) -> None:
-    changed = any(new.get(field) != old.get(field) for field in ("addressType", "endpoints", "ports"))
+    changed = any((new.get(field) or []) != (old.get(field) or []) for field in ("addressType", "endpoints", "ports"))
     if changed or (new["metadata"].get("labels") or {}) != (old["metadata"].get("labels") or {}):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
     if (new.get("endpoints") or []) != (old.get("endpoints") or []):
@@ -125,7 +125,7 @@ def _validate_endpoints(new: Object) -> list[FieldError]:
 def _validate_addresses(path: str, addresses: list[str], kind: str | None) -> list[FieldError]:
     errors: list[FieldError] = []
     if not addresses:
-        errors.append(required(path, "must contain at least 1 address"))
+        errors.append(required(path))
     elif len(addresses) > _MOST_ADDRESSES:
         errors.append(too_many(path, len(addresses), _MOST_ADDRESSES))
     for i, address in enumerate(addresses):

@@ -12,6 +12,13 @@ from kapi.registry.strategy import Strategy
 from kapi.registry.table import NAME, Column, age, created_at
 
 
+def default(new: Object) -> None:
+    """Nothing is added to a name: as upstream, one that shall be generated is what it was to begin with."""
+    metadata = new["metadata"]
+    if metadata.get("generateName") and not metadata.get("name"):
+        metadata["name"] = metadata["generateName"]
+
+
 def validate_name(name: str) -> list[str]:
     return [error.detail for error in validate_canonical_ip("", name)]
 
@@ -60,6 +67,6 @@ RESOURCE = Resource(
     group="networking.k8s.io",
     version="v1",
     kind="IPAddress",
-    strategy=Strategy(validate=validate, validate_update=validate_update, validate_name=validate_name),
+    strategy=Strategy(default=default, validate=validate, validate_update=validate_update, validate_name=validate_name),
     columns=(NAME, Column("ParentRef", parent_of), Column("Age", created_at, show=age, hidden=True)),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kapi.api.objects import Object
-from kapi.resources.podspec.context import containers_with_path
+from kapi.resources.podspec.context import API_ACCESS, containers_with_path
 
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _USERS = ("user", "defaultUser")
@@ -63,7 +63,7 @@ def _volume_uses(volume: Object) -> Iterator[tuple[str, dict[str, Any], str]]:
         yield "emptyDirMode", empty, "mode"
     for kind in ("secret", "configMap", "downwardAPI", "projected"):
         source = volume.get(kind)
-        if source:
+        if source and source != API_ACCESS:
             for holder in _files(source):
                 for field in _USERS:
                     if field in holder:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kapi.api.objects import Object
+from kapi.resources.podspec.context import API_ACCESS
 
 _NAMES = (("configMap", "ConfigMap", "name"), ("secret", "Secret", "secretName"), ("downwardAPI", "DownwardAPI", ""))
 _CERTIFICATE_PATHS = (
@@ -25,7 +26,7 @@ def overlap_warnings(volumes: list[Object]) -> list[str]:
                 files = [(item.get("path") or "", "") for item in source["items"]]
                 found += [f'volume "{name}" ({what}): overlapping paths: {text}' for text in _overlaps(files)]
         projected = volume.get("projected")
-        if projected:
+        if projected and projected != API_ACCESS:
             files = []
             for source in projected.get("sources") or ():
                 if not any(value is not None for value in source.values()):

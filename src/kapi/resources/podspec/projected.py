@@ -7,7 +7,7 @@ from kapi.api.formats import validate_unreserved_path
 from kapi.api.names import dns_subdomain, validate_annotations
 from kapi.api.objects import Object
 from kapi.api.selectors import validate_label_selector
-from kapi.resources.podspec.context import go_struct
+from kapi.resources.podspec.context import API_ACCESS, go_struct
 from kapi.resources.podspec.env import VOLUME_FIELDS, validate_field_ref, validate_resource_ref
 
 _MODE = "must be a number between 0 and 0777 (octal), both inclusive"
@@ -68,6 +68,8 @@ def _validate_downward_file(file: Object, path: str) -> list[FieldError]:
 
 
 def validate_projected(source: Object, path: str) -> list[FieldError]:
+    if source == API_ACCESS:
+        return []
     errors = _validate_mode(source, "defaultMode", path)
     taken: set[str] = set()
     for i, projection in enumerate(source.get("sources") or ()):

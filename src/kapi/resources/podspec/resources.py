@@ -234,6 +234,15 @@ def aggregate(spec: Object, kind: str) -> dict[str, Quantity]:
     return total
 
 
+def pod_requests(spec: Object) -> dict[str, Quantity]:
+    """What a pod takes from its node: its own requests where it names them, else its containers', and its overhead."""
+    total = aggregate(spec, "requests")
+    whole = (spec.get("resources") or {}).get("requests") or {}
+    total.update((name, Quantity.parse(text)) for name, text in whole.items() if is_pod_level(name))
+    _add(total, {name: Quantity.parse(text) for name, text in (spec.get("overhead") or {}).items()})
+    return total
+
+
 def _amounts(container: Object, kind: str) -> dict[str, Quantity]:
     listed = (container.get("resources") or {}).get(kind) or {}
     return {name: Quantity.parse(text) for name, text in listed.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kapi.api.call import Call
 from kapi.api.fields import FieldError, go_struct, invalid, not_supported
+from kapi.api.names import path_segment
 from kapi.api.objects import Object
 from kapi.api.selectors import validate_label_selector
 from kapi.patch.apply.fieldset import excluding
@@ -93,6 +94,8 @@ RESOURCE = Resource(
         validate=validate,
         prepare_for_update=prepare_for_update,
         validate_update=validate_update,
+        # As upstream, which asks no more of these names than of any.
+        validate_name=path_segment,
         unconditional_update=False,
         reset=excluding("status"),
     ),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from kapi.api.fields import FieldError, invalid
 from kapi.api.names import dns_label
@@ -53,13 +52,6 @@ def validate_replica_status(status: Object) -> list[FieldError]:
     return errors + not_above(
         status, "status", "readyReplicas", "cannot be greater than readyReplicas", "availableReplicas"
     )
-
-
-def immutable(new: Any, old: Any, path: str) -> list[FieldError]:
-    # As semantic equality: what is empty and what is absent are the same.
-    if new == old or (not new and not old and not isinstance(new, (bool, int)) and not isinstance(old, (bool, int))):
-        return []
-    return [invalid(path, new, IMMUTABLE)]
 
 
 def positive_int_or_percent(value: int | str | None, path: str) -> list[FieldError]:

@@ -7,6 +7,7 @@ from kapi.api.fields import FieldError, forbidden, invalid, not_supported, requi
 from kapi.api.objects import Object
 from kapi.api.selectors import selector_from_object, validate_label_selector
 from kapi.resources.podspec.validation import validate_pod_template
+from kapi.resources.workload.rules import IMMUTABLE
 
 MISMATCH = "`selector` does not match template `labels`"
 
@@ -14,6 +15,24 @@ MISMATCH = "`selector` does not match template `labels`"
 def labels_of(template: Object) -> dict[str, str] | None:
     labels: dict[str, str] | None = (template.get("metadata") or {}).get("labels")
     return labels
+
+
+def shown_labels(template: Object) -> dict[str, str] | None:
+    """As a message shows them: maps are written by key."""
+    labels = labels_of(template)
+    return labels and dict(sorted(labels.items()))
+
+
+def shown_selector(selector: Object | None) -> Object | None:
+    if not selector or "matchLabels" not in selector:
+        return selector
+    return {**selector, "matchLabels": dict(sorted(selector["matchLabels"].items()))}
+
+
+def fixed_selector(spec: Object, former: Object) -> list[FieldError]:
+    if spec.get("selector") == former.get("selector"):
+        return []
+    return [invalid("spec.selector", shown_selector(spec.get("selector")), IMMUTABLE)]
 
 
 def selects(selector: Object | None, labels: dict[str, str] | None) -> bool:
@@ -39,7 +58,7 @@ def validate_selected_template(
         if is_empty(selector):
             found.append(invalid("spec.selector", selector, empty))
     if not usable:
-        return [*found, invalid("spec.selector", selector, unusable)]
+        return [*found, invalid("spec.selector", shown_selector(selector), unusable)]
     template = spec.get("template") or {}
     former = old.get("template") if old is not None else None
     return found + validate_matching_template(call, template, selector, former) + always_restarting(template, kind)
@@ -49,9 +68,8 @@ def validate_matching_template(
     call: Call, template: Object, selector: Object | None, old: Object | None
 ) -> list[FieldError]:
     errors: list[FieldError] = []
-    labels = labels_of(template)
-    if not selects(selector, labels):
-        errors.append(invalid("spec.template.metadata.labels", labels, MISMATCH))
+    if not selects(selector, labels_of(template)):
+        errors.append(invalid("spec.template.metadata.labels", shown_labels(template), MISMATCH))
     return errors + validate_pod_template(call, template, "spec.template", old)
 
 

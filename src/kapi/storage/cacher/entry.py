@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import orjson
 
 from kapi.api.objects import Object, Revision
+from kapi.schema.empties import as_nothing
 from kapi.storage import kv
 
 FieldsOf: TypeAlias = Callable[[Object], Mapping[str, str]]
@@ -107,7 +108,9 @@ class EntryMaker:
     def __call__(self, key: str, value: bytes, revision: Revision, created: Revision) -> Entry:
         if not value.startswith(self._prefix):
             value = self._reordered(key, value)
-        body = b'"metadata":{"resourceVersion":"%d",%b' % (revision, value[self._at :])
+        rest = value[self._at :]
+        # What servers keep for themselves (a RangeAllocation) may have no metadata at all.
+        body = b'"metadata":{"resourceVersion":"%d"%b%b' % (revision, b"" if rest.startswith(b"}") else b",", rest)
         return Entry(self.shape, key, body, revision, created)
 
     def _reordered(self, key: str, value: bytes) -> bytes:
@@ -129,4 +132,4 @@ class EntryMaker:
         for name, value in decoded.items():
             if name not in ordered:
                 ordered[name] = value
-        return orjson.dumps(ordered)
+        return orjson.dumps(ordered, as_nothing, orjson.OPT_PASSTHROUGH_SUBCLASS)

@@ -88,7 +88,7 @@ class Window:
         return len(self._events)
 
     def _resize(self, now: float) -> None:
-        if now - self._events[0].time < FRESH_SECONDS:
+        if now - self._events[-self.capacity].time < FRESH_SECONDS:
             self.capacity = min(self.capacity * 2, HIGHEST_CAPACITY)
         elif now - self._events[-self.capacity // 4].time > FRESH_SECONDS:
             self.capacity = max(self.capacity // 2, LOWEST_CAPACITY)

@@ -1,0 +1,32 @@
+"""DefaultTolerationSeconds: a pod stays for a while on a node that is lost, unless it says for how long."""
+
+from __future__ import annotations
+
+from kapi.registry.attributes import Attributes, Operation
+
+_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+
+
+class DefaultTolerationSeconds:
+    name = "DefaultTolerationSeconds"
+    operations: frozenset[Operation] = frozenset(("CREATE", "UPDATE"))
+
+    def __init__(self, not_ready: int = 300, unreachable: int = 300) -> None:
+        self._seconds = dict(zip(_TAINTS, (not_ready, unreachable), strict=True))
+
+    async def mutate(self, attributes: Attributes) -> None:
+        pod = attributes.object
+        if attributes.resource.group_resource != ("", "pods") or attributes.subresource or pod is None:
+            return
+        spec = pod["spec"]
+        tolerations = spec.get("tolerations") or []
+        tolerated = {t.get("key") or "" for t in tolerations if t.get("effect") in (None, "", "NoExecute")}
+        missing = [] if "" in tolerated else [key for key in _TAINTS if key not in tolerated]
+        if missing:
+            spec["tolerations"] = tolerations + [
+                {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": self._seconds[key]}
+                for key in missing
+            ]
+
+    async def validate(self, attributes: Attributes) -> None:
+        """Nothing to refuse."""

@@ -1,0 +1,74 @@
+"""Tokens of all kinds: each kind is asked in turn, and what was found is kept for a short while.
+
+A token is good for some audiences; whoever asks names those it stands for. As upstream, a token that was accepted is
+accepted for ten more seconds, whatever becomes of what it is bound to. Only its hash is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import NamedTuple, Protocol
+
+from kapi.api.clock import Clock, SystemClock
+from kapi.api.errors import Unauthorized
+from kapi.api.user import User
+
+KEPT_SECONDS = 10.0
+_MOST_KEPT = 10_000
+INVALID = "invalid bearer token"
+
+
+class Authenticated(NamedTuple):
+    """Whose a token is, the audiences it is good for among those asked for, and what its bearer is warned of."""
+
+    user: User
+    audiences: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+class TokenAuthenticator(Protocol):
+    async def authenticate_token(self, token: str, audiences: tuple[str, ...]) -> Authenticated | None:
+        """None when the token is not of this kind; Unauthorized when it is, but bad."""
+
+
+class Tokens:
+    """`audiences` are those of this API, which requests stand for."""
+
+    def __init__(
+        self, kinds: Sequence[TokenAuthenticator], audiences: tuple[str, ...] = (), clock: Clock | None = None
+    ) -> None:
+        self.audiences = audiences
+        self._kinds = tuple(kinds)
+        self._monotonic = (clock or SystemClock()).monotonic
+        self._kept: dict[tuple[bytes, tuple[str, ...]], tuple[float, Authenticated]] = {}
+
+    async def authenticate(self, token: str, audiences: tuple[str, ...] = ()) -> Authenticated:
+        """Unauthorized says all that was wrong with the token."""
+        wanted = audiences or self.audiences
+        key = (sha256(token.encode("utf-8", "surrogateescape")).digest(), wanted)
+        now = self._monotonic()
+        kept = self._kept.get(key)
+        if kept is not None and now < kept[0]:
+            return kept[1]
+        found = await self._ask(token, wanted)
+        if len(self._kept) >= _MOST_KEPT:
+            self._kept.clear()
+        self._kept[key] = (now + KEPT_SECONDS, found)
+        return found
+
+    async def _ask(self, token: str, wanted: tuple[str, ...]) -> Authenticated:
+        failures = [INVALID]
+        for kind in self._kinds:
+            try:
+                found = await kind.authenticate_token(token, wanted)
+            except Unauthorized as error:
+                failures.append(error.message)
+                continue
+            if found is not None:
+                return found
+        raise Unauthorized(failures[0] if len(failures) == 1 else f"[{', '.join(failures)}]")
+
+
+def shared_audiences(own: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
+    return tuple(audience for audience in own if audience in wanted)

@@ -1,0 +1,150 @@
+"""The attributes of an access review: checked, and as an authorizer is asked about them.
+
+Every kind of review carries the same ones, and a selector that cannot be read does not keep a review from its answer.
+"""
+
+from __future__ import annotations
+
+from kapi.api import errors
+from kapi.api.authorizer import Authorizer, Decision
+from kapi.api.fields import FieldError, forbidden, go_struct, invalid, not_supported, required
+from kapi.api.gvk import GroupKind
+from kapi.api.names import label_key, label_value
+from kapi.api.objects import Object
+from kapi.api.request_info import RequestInfo
+from kapi.api.selectors import InvalidSelector, parse_field_selector, parse_label_selector
+from kapi.api.user import User
+
+GROUP = "authorization.k8s.io"
+_OPERATORS = ("DoesNotExist", "Exists", "In", "NotIn")
+_ONE_OF = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+
+
+def refuse(found: list[FieldError]) -> None:
+    """As upstream: the kind is not told."""
+    if found:
+        raise errors.Invalid(GroupKind(GROUP, ""), "", found)
+
+
+def validate_attributes(spec: Object) -> list[FieldError]:
+    resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    if (resource is None) == (path is None):
+        shown = None if path is None else {"Path": path.get("path", ""), "Verb": path.get("verb", "")}
+        return [invalid("spec", shown, _ONE_OF)]
+    return _validate_resource(resource) if resource is not None else []
+
+
+def validate_subject(spec: Object) -> list[FieldError]:
+    if spec.get("user") or spec.get("groups"):
+        return []
+    return [invalid("spec.user", "", "at least one of user or group must be specified")]
+
+
+def validate_metadata(review: Object, *, namespaced: bool) -> list[FieldError]:
+    """A review has no name and no labels: it is not stored."""
+    metadata = review["metadata"]
+    allowed = ("managedFields", "namespace") if namespaced else ("managedFields",)
+    if all(field in allowed for field in metadata):
+        return []
+    order = ("name", "generateName", "namespace", "uid", "labels", "annotations", "managedFields")
+    shown = {field: metadata[field] for field in (*order, *metadata) if field in metadata}
+    return [invalid("metadata", shown, "must be empty except for namespace" if namespaced else "must be empty")]
+
+
+def _validate_resource(attributes: Object) -> list[FieldError]:
+    found: list[FieldError] = []
+    for kind in ("fieldSelector", "labelSelector"):
+        selector = attributes.get(kind)
+        if selector is not None:
+            found += _validate_selector(selector, f"spec.resourceAttributes.{kind}", labels=kind == "labelSelector")
+    return found
+
+
+def _validate_selector(selector: Object, path: str, *, labels: bool) -> list[FieldError]:
+    raw, requirements = selector.get("rawSelector"), selector.get("requirements") or []
+    if raw and requirements:
+        return [invalid(f"{path}.rawSelector", raw, "may not specified at the same time as requirements")]
+    if not raw and not requirements:
+        why = f"when {path} is specified, requirements or rawSelector is required"
+        return [required(f"{path}.requirements", why)]
+    found: list[FieldError] = []
+    for i, requirement in enumerate(requirements):
+        found += _validate_requirement(requirement, f"{path}.requirements[{i}]", labels=labels)
+    return found
+
+
+def _validate_requirement(requirement: Object, path: str, *, labels: bool) -> list[FieldError]:
+    found: list[FieldError] = []
+    key, operator, values = (requirement.get(f) for f in ("key", "operator", "values"))
+    if not labels and not key:
+        return [required(f"{path}.key", "must be specified")]
+    if operator in ("In", "NotIn"):
+        if not values:
+            found.append(required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
+    elif operator in ("Exists", "DoesNotExist"):
+        if values:
+            why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            found.append(forbidden(f"{path}.values", why))
+    elif labels:
+        found.append(invalid(f"{path}.operator", operator or "", "not a valid selector operator"))
+    else:
+        found.append(not_supported(f"{path}.operator", operator or "", _OPERATORS))
+    if labels:
+        found += [invalid(f"{path}.key", key or "", problem) for problem in label_key(key or "")]
+        for i, value in enumerate(values or ()):
+            found += [invalid(f"{path}.values[{i}]", value, problem) for problem in label_value(value)]
+    return found
+
+
+def not_here(path: Object) -> FieldError:
+    return invalid("spec.nonResourceAttributes", go_struct(path), "disallowed on this kind of request")
+
+
+async def decide(authorizer: Authorizer, user: User, spec: Object) -> Object:
+    """The review's status."""
+    problems: list[str] = []
+    verdict = await authorizer.authorize(user, _request_info(spec, problems))
+    status: Object = {"allowed": verdict.decision is Decision.ALLOW}
+    if verdict.decision is Decision.DENY:
+        status["denied"] = True
+    if verdict.reason:
+        status["reason"] = verdict.reason
+    if problems:
+        status["evaluationError"] = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
+    return status
+
+
+def _request_info(spec: Object, problems: list[str]) -> RequestInfo:
+    asked = spec.get("resourceAttributes")
+    if asked is None:
+        path = spec["nonResourceAttributes"]
+        return RequestInfo(path.get("path", ""), path.get("verb", ""))
+    info = RequestInfo("", asked.get("verb", ""))
+    info.is_resource_request = True
+    info.api_group, info.api_version = asked.get("group", ""), asked.get("version", "")
+    info.namespace, info.name = asked.get("namespace", ""), asked.get("name", "")
+    info.resource, info.subresource = asked.get("resource", ""), asked.get("subresource", "")
+    info.field_selector = _field_selector(asked.get("fieldSelector") or {}, problems)
+    _check_label_selector(asked.get("labelSelector") or {}, problems)
+    return info
+
+
+def _field_selector(selector: Object, problems: list[str]) -> str:
+    """As text. Of requirements, those that ask for one value: others narrow nothing that an authorizer looks at."""
+    raw = selector.get("rawSelector")
+    if raw:
+        try:
+            parse_field_selector(raw)
+        except InvalidSelector:
+            problems.append("spec.resourceAttributes.fieldSelector ignored due to parse error")
+            return ""
+        return str(raw)
+    exact = [r for r in selector.get("requirements") or () if r["operator"] == "In" and len(r["values"]) == 1]
+    return ",".join(f"{r['key']}={r['values'][0]}" for r in exact)
+
+
+def _check_label_selector(selector: Object, problems: list[str]) -> None:
+    try:
+        parse_label_selector(selector.get("rawSelector") or "")
+    except InvalidSelector:
+        problems.append("spec.resourceAttributes.labelSelector ignored due to parse error")

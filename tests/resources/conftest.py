@@ -1,0 +1,105 @@
+"""A namespace of one's own on the server that all tests share: `namespace` by paths, `api` by group and resource."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.server_process import Client, Server
+
+
+@dataclass
+class Namespace:
+    """Requests below one namespace of one group; `group` is `api/v1` or `apis/GROUP/VERSION`."""
+
+    client: Client
+    name: str
+
+    def path(self, plural: str, name: str = "", group: str = "api/v1") -> str:
+        path = f"/{group}/namespaces/{self.name}/{plural}"
+        return f"{path}/{name}" if name else path
+
+    def messages(self, method: str, path: str, body: Any, **headers: str) -> list[str]:
+        """What is wrong with it: every cause as `field: message`."""
+        status, answer = self.client.call(method, path, body, **headers)
+        assert status == 422, answer
+        return [f"{cause['field']}: {cause['message']}" for cause in answer["details"]["causes"]]
+
+
+@pytest.fixture
+def namespace(shared_server: Server) -> Iterator[Namespace]:
+    with shared_server.client() as client:
+        name = f"t-{uuid.uuid4().hex[:10]}"
+        client.create("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        yield Namespace(client, name)
+        client.call("DELETE", f"/api/v1/namespaces/{name}/services")
+
+
+_PATCHES = {
+    "merge": "application/merge-patch+json",
+    "strategic": "application/strategic-merge-patch+json",
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    body: Any
+    warnings: list[str]
+
+    @property
+    def problems(self) -> list[str]:
+        """What was wrong, field by field."""
+        assert self.status == 422, self.body
+        return [f"{cause.get('field', '')}: {cause['message']}" for cause in self.body["details"]["causes"]]
+
+
+@dataclass(frozen=True)
+class Api:
+    """Requests in one namespace, to paths such as `apps/v1:deployments/web/scale`."""
+
+    client: Client
+    namespace: str
+
+    def call(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+        group_version, _, rest = path.partition(":")
+        root = "api" if group_version == "v1" else "apis"
+        url = f"/{root}/{group_version}/namespaces/{self.namespace}/{rest}"
+        response = self.client.send(method, url, body, **headers)
+        warnings = [line.partition('"')[2].removesuffix('"') for line in response.headers.get_all("Warning") or []]
+        return Answer(response.status, json.loads(response.read()), warnings)
+
+    def create(self, path: str, body: Any) -> Answer:
+        return self.call("POST", path, body)
+
+    def made(self, path: str, body: Any) -> Any:
+        answer = self.create(path, body)
+        assert answer.status == 201, answer.body
+        return answer.body
+
+    def put(self, path: str, body: Any) -> Answer:
+        return self.call("PUT", path, body)
+
+    def patch(self, path: str, body: Any, kind: str = "merge") -> Answer:
+        return self.call("PATCH", path, body, content_type=_PATCHES[kind])
+
+    def get(self, path: str, **headers: str) -> Any:
+        answer = self.call("GET", path, **headers)
+        assert answer.status == 200, answer.body
+        return answer.body
+
+    def cells(self, path: str) -> dict[str, Any]:
+        """The one row of a table, by column."""
+        table = self.get(path, accept="application/json;as=Table;v=v1;g=meta.k8s.io")
+        names = [column["name"] for column in table["columnDefinitions"]]
+        return dict(zip(names, table["rows"][0]["cells"], strict=True))
+
+
+@pytest.fixture
+def api(namespace: Namespace) -> Api:
+    return Api(namespace.client, namespace.name)
