@@ -184,6 +184,8 @@ def _manager_problems(manager: str) -> list[FieldError]:
     found: list[FieldError] = []
     if len(manager.encode()) > 128:
         found.append(too_long("fieldManager", 128))
+    if manager.isprintable():
+        return found
     for i, c in enumerate(manager):
         if not c.isprintable():
             text = f"invalid character U+{ord(c):04X} (at position {i})"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import uuid
 
 from kapi.api import errors
 from kapi.api.call import Call
@@ -12,6 +11,7 @@ from kapi.api.fields import invalid
 from kapi.api.gvk import GroupKind
 from kapi.api.names import path_segment
 from kapi.api.objects import Object
+from kapi.api.uid import new_uid
 from kapi.registry.metadata import validate_object_meta, validate_object_meta_update
 from kapi.registry.resource import Resource
 from kapi.registry.strategy import Strategy
@@ -42,7 +42,7 @@ def before_create(call: Call, resource: Resource, new: Object, now: float) -> No
     metadata.pop("deletionTimestamp", None)
     metadata.pop("deletionGracePeriodSeconds", None)
     metadata.pop("selfLink", None)
-    metadata["uid"] = str(uuid.uuid4())
+    metadata["uid"] = new_uid()
     metadata["creationTimestamp"] = rfc3339(now)
     if not resource.names.namespaced:
         metadata.pop("namespace", None)

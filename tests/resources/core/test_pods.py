@@ -62,6 +62,17 @@ def test_a_new_pod_is_pending_whatever_status_it_came_with(pods: Any) -> None:
     assert [t["tolerationSeconds"] for t in created["spec"]["tolerations"]] == [300, 300]
 
 
+def test_a_priority_comes_from_a_class_and_not_from_the_client(pods: Any) -> None:
+    status, answer = pods.client.call("POST", pods.path("pods"), pod(priority=5))
+    assert (status, answer["message"]) == (
+        403,
+        'pods "web" is forbidden: the integer value of priority (5) must not be provided in pod spec; priority '
+        "admission controller computed 0 from the given PriorityClass name",
+    )
+    status, answer = pods.client.call("POST", pods.path("pods"), pod(priorityClassName="none"))
+    assert (status, answer["message"]) == (403, 'pods "web" is forbidden: no PriorityClass with name none was found')
+
+
 @pytest.mark.parametrize(
     ("resources", "quality"),
     [
@@ -312,7 +323,7 @@ def test_a_log_of_a_pod_without_a_node_is_empty_and_its_container_must_be_known(
         400,
         "a container name must be specified for pod web, choose one of: [a b]",
     )
-    assert pods.client.send("GET", f"{path}?container=a").status == 204
+    assert pods.client.text(f"{path}?container=a") == (204, "")
 
 
 def test_a_command_needs_a_pod_with_a_node(pods: Any) -> None:

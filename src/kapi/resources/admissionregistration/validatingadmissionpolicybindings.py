@@ -19,13 +19,7 @@ _TWICE = (
 
 
 def validate(call: Call, new: Object) -> list[FieldError]:
-    errors = validate_update(call, new, new)
-    # As upstream's declared rules: what is missing is reported last.
-    missing = [e for e in errors if e in _MISSING]
-    return [e for e in errors if e not in _MISSING] + validate_name(new) + missing
-
-
-_MISSING = (required("spec.policyName"), required("spec.validationActions"))
+    return validate_update(call, new, new) + validate_name(new)
 
 
 def validate_update(_: Call, new: Object, __: Object) -> list[FieldError]:
@@ -39,7 +33,8 @@ def validate_update(_: Call, new: Object, __: Object) -> list[FieldError]:
             errors.append(duplicate(f"{path}[{i}]", action))
     if {"Deny", "Warn"} <= set(actions):
         errors.append(invalid(path, actions, _TWICE))
-    return errors + [e for e, given in zip(_MISSING, (spec.get("policyName"), actions), strict=True) if not given]
+    # As upstream's declared rules: what is missing is reported last.
+    return errors + [required(f"spec.{field}") for field in ("policyName", "validationActions") if not spec.get(field)]
 
 
 RESOURCE = Resource(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import uuid
-
 from kapi.api.call import Call
 from kapi.api.fields import FieldError, duplicate, forbidden, invalid, required
 from kapi.api.names import label_key
 from kapi.api.objects import Object
 from kapi.api.quantity import Quantity
+from kapi.api.uid import new_uid
 from kapi.registry.resource import Resource
 from kapi.registry.strategy import Strategy
 from kapi.registry.table import CREATED_AT, NAME
@@ -40,7 +39,7 @@ def _default_container(limit: Object) -> None:
 
 def prepare_for_create(_: Call, new: Object) -> None:
     if not new["metadata"].get("name"):
-        new["metadata"]["name"] = str(uuid.uuid4())
+        new["metadata"]["name"] = new_uid()
 
 
 def validate(_: Call, new: Object) -> list[FieldError]:

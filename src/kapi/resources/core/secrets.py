@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 
+import orjson
+
 from kapi.api.call import Call
 from kapi.api.fields import FieldError, forbidden, invalid, required, too_long
 from kapi.api.objects import Object
@@ -14,6 +16,7 @@ from kapi.registry.table import AGE, NAME, Column, field_value
 from kapi.resources.core.keys import config_map_key
 
 MAX_BYTES = 1024 * 1024
+_REDACTED = "<secret contents redacted>"
 _IMMUTABLE = "field is immutable when `immutable` is set"
 # Data that a type demands.
 _DEMANDS: Mapping[str, tuple[str, ...]] = {
@@ -55,7 +58,32 @@ def _validate_type(new: Object, data: dict[str, str]) -> list[FieldError]:
         if "username" not in data and "password" not in data:
             return [required("data[username]"), required("data[password]")]
         return []
-    return [required(f"data[{key}]") for key in _DEMANDS.get(kind, ()) if key not in data]
+    if kind == "kubernetes.io/ssh-auth" and not data.get("ssh-privatekey"):
+        return [required("data[ssh-privatekey]")]
+    missing = [required(f"data[{key}]") for key in _DEMANDS.get(kind, ()) if key not in data]
+    return missing or _validate_json(kind, data)
+
+
+def _validate_json(kind: str, data: dict[str, str]) -> list[FieldError]:
+    """Docker's configurations are JSON objects; what is wrong with them is told without showing them."""
+    if not kind.startswith("kubernetes.io/dockerc"):
+        return []
+    key = _DEMANDS[kind][0]
+    try:
+        content = orjson.loads(base64.b64decode(data[key]))
+    except orjson.JSONDecodeError as error:
+        cut = error.pos >= len(error.doc.rstrip())
+        why = "unexpected end of JSON input" if cut else f"invalid character {_shown(error)} looking for a JSON value"
+        return [invalid(f"data[{key}]", _REDACTED, why)]
+    if isinstance(content, dict) or content is None:
+        return []
+    go_type = "array" if isinstance(content, list) else "string" if isinstance(content, str) else "number"
+    why = f"json: cannot unmarshal {go_type} into Go value of type map[string]interface {{}}"
+    return [invalid(f"data[{key}]", _REDACTED, why)]
+
+
+def _shown(error: orjson.JSONDecodeError) -> str:
+    return f"'{error.doc[error.pos]}'"
 
 
 def validate_update(call: Call, new: Object, old: Object) -> list[FieldError]:
@@ -76,6 +104,17 @@ def prepare_for_update(_: Call, new: Object, old: Object) -> None:
         new["type"] = old.get("type")
 
 
+def warnings(_: Call, new: Object, __: Object | None) -> list[str]:
+    if new.get("type") != "kubernetes.io/tls":
+        return []
+    # Only needed for these.
+    from kapi.resources.core.tls_pairs import pair_problem
+
+    data = new.get("data") or {}
+    problem = pair_problem(*(base64.b64decode(data.get(key, "")) for key in _DEMANDS["kubernetes.io/tls"]))
+    return [problem] if problem else []
+
+
 def fields_of(decoded: Object) -> dict[str, str]:
     return {**metadata_fields(decoded), "type": decoded.get("type", "")}
 
@@ -85,7 +124,11 @@ RESOURCE = Resource(
     version="v1",
     kind="Secret",
     strategy=Strategy(
-        default=default, validate=validate, validate_update=validate_update, prepare_for_update=prepare_for_update
+        default=default,
+        validate=validate,
+        validate_update=validate_update,
+        prepare_for_update=prepare_for_update,
+        warnings=warnings,
     ),
     columns=(
         NAME,
