@@ -23,6 +23,8 @@ import pytest
 from kapi.wire.pki import Authority
 
 PATIENCE = 30.0
+# What would change how it behaves or, for the last, make every start compile all of it again.
+NOT_PASSED_ON = ("NOTIFY_SOCKET", "KUBE_API_VERSIONS", "PYTHONDONTWRITEBYTECODE")
 COMMAND = (sys.executable, "-m", "kapi.cli.kube_apiserver")
 
 
@@ -50,7 +52,7 @@ class Server:
     def launch(self, *more: str) -> Server:
         """Start without waiting; later flags win over earlier ones."""
         self.log, self._ended = [], False
-        environment = {name: value for name, value in os.environ.items() if name != "NOTIFY_SOCKET"}
+        environment = {name: value for name, value in os.environ.items() if name not in NOT_PASSED_ON}
         self._process = subprocess.Popen(
             [*COMMAND, *self._own_flags(), *self.flags, *more],
             stderr=subprocess.PIPE,

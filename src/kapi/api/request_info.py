@@ -45,6 +45,14 @@ class RequestInfo:
         self.field_selector = self.selected_name = ""
         self.parts: list[str] = []
 
+    def with_verb(self, verb: str) -> RequestInfo:
+        """The same request, had it another verb."""
+        copy = RequestInfo(self.path, verb)
+        for field in self.__slots__:
+            if field != "verb":
+                setattr(copy, field, getattr(self, field))
+        return copy
+
 
 def parse_query(query: str) -> dict[str, list[str]]:
     return parse_qs(query, keep_blank_values=True) if query else {}

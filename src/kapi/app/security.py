@@ -6,9 +6,10 @@ to load.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kapi.api.authorizer import Authorizer, RuleSource
 from kapi.api.client import Client
@@ -28,6 +29,8 @@ from kapi.authn.token_issuer import TokenIssuer
 from kapi.authn.tokens import TokenAuthenticator, Tokens
 from kapi.authn.x509 import ClientCertificate
 from kapi.authz.basic import AlwaysAllow, AlwaysAllowPaths, AlwaysDeny, PrivilegedGroup
+from kapi.authz.node import NodeAuthorizer
+from kapi.authz.node_graph import NodeGraph
 from kapi.authz.rbac import RBAC
 from kapi.authz.union import Union
 from kapi.kube.issuer_discovery import KEYS, IssuerDiscovery
@@ -53,18 +56,19 @@ class Gatekeepers(NamedTuple):
 def gatekeepers(completed: CompletedOptions, clock: Clock) -> Gatekeepers:
     """Raises what unreadable files raise: CABundleError, TokenFileError."""
     stores: dict[GroupResource, Store] = {}
-    keys, loopback, rbac = Keys(completed), LoopbackClient(), RBAC()
+    keys, loopback, rbac, nodes = Keys(completed), LoopbackClient(), RBAC(), NodeGraph()
     tokens = Tokens(
         _token_kinds(completed, ServiceAccounts(keys, loopback, clock, stores)),
         completed.service_accounts.audiences,
         clock,
     )
-    authorizer, rule_sources = _authorizer(completed, rbac)
+    authorizer, rule_sources = _authorizer(completed, {"RBAC": rbac, "Node": NodeAuthorizer(nodes)})
     security = Security(
         tokens=tokens,
         authorizer=authorizer,
         rule_sources=rule_sources,
         rbac=rbac,
+        nodes=nodes,
         token_requests=_token_requests(completed, keys, clock, stores),
         discovery=_discovery(completed, keys),
         stores=stores,
@@ -163,25 +167,16 @@ class LastUse:
             log.warning("legacy_token_use_not_noted", secret=path, error=error.message)
 
 
-def _authorizer(completed: CompletedOptions, rbac: RBAC) -> tuple[Authorizer, tuple[RuleSource, ...]]:
+class _Mode(Authorizer, RuleSource, Protocol):
+    """An authorizer that can tell what it allows."""
+
+
+def _authorizer(completed: CompletedOptions, modes: Mapping[str, _Mode]) -> tuple[Authorizer, tuple[RuleSource, ...]]:
     """The privileged group first, then the modes in their order; whether the server is well may be asked by all."""
-    asked: list[Authorizer] = [PrivilegedGroup()]
-    names = [""]
-    sources: list[RuleSource] = []
-    for mode in completed.authorization_modes:
-        if mode == "RBAC":
-            asked.append(rbac)
-            sources.append(rbac)
-        elif mode == "AlwaysAllow":
-            everything = AlwaysAllow()
-            asked.append(everything)
-            sources.append(everything)
-        elif mode == "AlwaysDeny":
-            asked.append(AlwaysDeny())
-        else:
-            continue
-        names.append(mode.lower() if mode == "RBAC" else "")
-    return Union([*asked, AlwaysAllowPaths()], names), tuple(sources)
+    known: dict[str, _Mode] = {**modes, "AlwaysAllow": AlwaysAllow(), "AlwaysDeny": AlwaysDeny()}
+    asked = [known[mode] for mode in completed.authorization_modes]
+    names = ["", *(mode.lower() if mode in modes else "" for mode in completed.authorization_modes)]
+    return Union([PrivilegedGroup(), *asked, AlwaysAllowPaths()], names), tuple(asked)
 
 
 def _token_requests(

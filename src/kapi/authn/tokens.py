@@ -71,4 +71,5 @@ class Tokens:
 
 
 def shared_audiences(own: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
-    return tuple(audience for audience in own if audience in wanted)
+    """In the order in which they are wanted."""
+    return tuple(audience for audience in wanted if audience in own)

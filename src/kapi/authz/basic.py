@@ -33,6 +33,9 @@ class AlwaysDeny:
     async def authorize(self, user: User, attributes: RequestInfo) -> Verdict:
         return _FORBIDDEN
 
+    async def known_rules(self, user: User, namespace: str) -> KnownRules:
+        return KnownRules([])
+
 
 class PrivilegedGroup:
     """Members of system:masters may do everything."""

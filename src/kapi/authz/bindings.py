@@ -13,11 +13,10 @@ from typing import NamedTuple
 from kapi.api.fields import go_quote
 from kapi.api.objects import Object
 from kapi.api.user import User
+from kapi.authz.follower import Follower
 from kapi.authz.rules import ANY, Rule
-from kapi.storage import kv
 from kapi.storage.cacher.cacher import Cacher
 from kapi.storage.cacher.entry import Entry
-from kapi.storage.cacher.window import CacheEvent
 
 FILL_SECONDS = 5.0
 _SLICE = 500  # bindings that are read before others get a turn
@@ -101,29 +100,13 @@ class Binding:
         return f"{kind} {go_quote(name)}"
 
 
-class _Follower:
-    """One cache's events: a cacher.Watcher."""
-
-    def __init__(self, cacher: Cacher, changed: Callable[[str, Entry | None], None], lost: Callable[[], None]) -> None:
-        self.scope = cacher.prefix
-        self._changed = changed
-        self._lost = lost
-
-    def deliver(self, event: CacheEvent) -> None:
-        gone = event.seen_by(None) == "DELETED"
-        self._changed(event.key, None if gone else event.shown_as("MODIFIED"))
-
-    def ended(self, error: kv.StorageError | None) -> None:
-        self._lost()
-
-
 class Bindings:
     """`changed` is called after every change of a role or a binding."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self._on_change = changed
         self._caches: Caches | None = None
-        self._followers: list[tuple[Cacher, _Follower]] = []
+        self._followers: list[Follower] = []
         self._filling = asyncio.Lock()
         self._by_key: dict[str, Binding] = {}
         self._by_subject: dict[tuple[str, str, str], dict[str, Binding]] = {}  # namespace, kind, name
@@ -148,9 +131,7 @@ class Bindings:
         self._sound = True
         # From here on every change is told; what was listed and has changed since is left to that.
         for cacher in self._caches:
-            follower = _Follower(cacher, self._change_of(cacher), self._lost)
-            self._followers.append((cacher, follower))
-            cacher.attach(follower)
+            self._followers.append(Follower(cacher, self._change_of(cacher), self._lost))
         for cacher in (self._caches.cluster_role_bindings, self._caches.role_bindings):
             for number, entry in enumerate(cacher.select(cacher.prefix), 1):
                 if cacher.get(entry.key) is entry:
@@ -160,8 +141,8 @@ class Bindings:
         self.filled = self._sound
 
     def _forget(self) -> None:
-        for cacher, follower in self._followers:
-            cacher.detach(follower)
+        for follower in self._followers:
+            follower.stop()
         self._followers.clear()
         self._by_key.clear()
         self._by_subject.clear()

@@ -79,8 +79,7 @@ def check_namespace(call: Call, endpoint: Endpoint, new: Object) -> None:
     """The object is in the namespace of the path; if it does not say, it is now."""
     metadata = new["metadata"]
     if not endpoint.resource.names.namespaced:
-        if metadata.get("namespace"):
-            raise errors.BadRequest("namespace must be empty for cluster-scoped resources")
+        # As upstream: what has no namespace is taken without the one it names.
         metadata.pop("namespace", None)
         return
     wanted, given = call.info.namespace, metadata.get("namespace")

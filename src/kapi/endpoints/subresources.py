@@ -38,6 +38,8 @@ async def act(call: Call, endpoint: Endpoint, action: Action) -> Response:
     given = decoded.object
     if not isinstance(given.get("metadata"), dict):
         given["metadata"] = {}
+    if action.default is not None:
+        action.default(given)
     track_update(
         None,
         given,

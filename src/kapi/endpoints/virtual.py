@@ -6,10 +6,12 @@ import orjson
 
 from kapi.api.call import Call
 from kapi.api.errors import MethodNotAllowed
+from kapi.api.objects import Object
 from kapi.endpoints.bodies import check_namespace, read_object
 from kapi.endpoints.endpoint import Endpoint
 from kapi.endpoints.negotiate import Form, negotiate
 from kapi.endpoints.params import write_options
+from kapi.endpoints.render import include_object
 from kapi.endpoints.respond import respond
 from kapi.endpoints.subresources import act
 from kapi.endpoints.writing import track
@@ -32,7 +34,27 @@ async def virtual(call: Call, endpoint: Endpoint, verb: str, resource: Virtual) 
         track(call, endpoint, None, new, options)
         return await respond(call, 201, orjson.dumps(await resource.create(call, new, options)), plain)
     if verb == "get" and resource.get is not None:
-        return await respond(call, 200, orjson.dumps(await resource.get(call, call.info.name)), plain)
+        found = await resource.get(call, call.info.name)
+        shown = _table(call, endpoint, [found], form) if form.transform == "Table" else found
+        return await respond(call, 200, orjson.dumps(shown), plain)
     if verb == "list" and resource.list is not None:
-        return await respond(call, 200, orjson.dumps(await resource.list(call)), plain)
+        found = await resource.list(call)
+        shown = _table(call, endpoint, found["items"], form) if form.transform == "Table" else found
+        return await respond(call, 200, orjson.dumps(shown), plain)
     raise MethodNotAllowed
+
+
+def _table(call: Call, endpoint: Endpoint, items: list[Object], form: Form) -> Object:
+    include = include_object(call)
+    partial = {"kind": "PartialObjectMetadata", "apiVersion": form.api_version}
+    shown = {"None": lambda _: None, "Object": lambda item: item}.get(
+        include, lambda item: {**partial, "metadata": item["metadata"]}
+    )
+    columns = endpoint.resource.columns
+    return {
+        "kind": "Table",
+        "apiVersion": form.api_version,
+        "metadata": {},
+        "columnDefinitions": endpoint.renderer.column_definitions,
+        "rows": [{"cells": [c.value(item) for c in columns], "object": shown(item)} for item in items],
+    }

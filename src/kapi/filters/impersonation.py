@@ -16,9 +16,9 @@ from kapi.api.call import Call
 from kapi.api.errors import APIError, BadRequest, Forbidden
 from kapi.api.fields import go_quote
 from kapi.api.names import dns_subdomain
+from kapi.api.refusal import forbidden
 from kapi.api.request_info import RequestInfo
 from kapi.api.user import ALL_AUTHENTICATED, ALL_UNAUTHENTICATED, ANONYMOUS, SYSTEM_PRIVILEGED_GROUP, User
-from kapi.filters.authorization import forbidden
 from kapi.filters.handler import CallHandler, refuse
 from kapi.filters.impersonated_extra import extra_problem
 from kapi.wire.messages import Headers, Response
@@ -29,9 +29,12 @@ _NODE_NAME = "authentication.kubernetes.io/node-name"
 _NODE_PREFIX, _ACCOUNT_PREFIX = "system:node:", "system:serviceaccount:"
 # From so many values on, one question about all of them is tried first.
 _MANY = 4
+_MOST_REQUESTERS = 10_000
 
 
 def with_impersonation(next: CallHandler, authorizer: Authorizer) -> CallHandler:
+    last_modes: dict[str, str] = {}  # by requester: the one that worked last is tried first, and its refusal told
+
     def handle(call: Call) -> Awaitable[Response]:
         for name, _ in call.request.headers.raw:  # type: ignore[attr-defined]
             if name.startswith(b"impersonate-"):
@@ -42,7 +45,7 @@ def with_impersonation(next: CallHandler, authorizer: Authorizer) -> CallHandler
         try:
             wanted = _wanted(call.request.headers)  # type: ignore[arg-type]
             if wanted is not None:
-                call.user = await _impersonated(authorizer, call, wanted)
+                call.user = await _impersonated(authorizer, call, wanted, last_modes)
         except APIError as error:
             return await refuse(call, error)
         return await next(call)
@@ -65,14 +68,20 @@ def _wanted(headers: Headers) -> User | None:
     return wanted if wanted.name else None
 
 
-async def _impersonated(authorizer: Authorizer, call: Call, wanted: User) -> User:
+async def _impersonated(authorizer: Authorizer, call: Call, wanted: User, last_modes: dict[str, str]) -> User:
     refused: Forbidden | None = None
-    for mode in _modes(wanted, call.user):
+    requester = call.user.name
+    modes = _modes(wanted, call.user)
+    modes.sort(key=lambda mode: mode != last_modes.get(requester))
+    for mode in modes:
         try:
             user = await _Check(authorizer, call, wanted, mode).run()
         except Forbidden as error:
             refused = refused or error
             continue
+        if len(last_modes) >= _MOST_REQUESTERS:
+            last_modes.clear()
+        last_modes[requester] = mode
         if mode:
             call.annotations["authentication.k8s.io/impersonation-constraint"] = f"impersonate:{mode}"
         return user
@@ -108,7 +117,7 @@ class _Check:
 
     async def run(self) -> User:
         if self._mode:
-            await self._ask(_as_verb(self._info, f"impersonate-on:{self._mode}:{self._info.verb}"))
+            await self._ask(self._info.with_verb(f"impersonate-on:{self._mode}:{self._info.verb}"))
         groups = await self._name()
         if self._wanted.uid:
             await self._ask(self._attributes(_AUTHENTICATION, "uids", self._wanted.uid))
@@ -175,14 +184,6 @@ class _Check:
         verdict = await self._authorizer.authorize(self._requester, attributes)
         if verdict.decision is not Decision.ALLOW:
             raise forbidden(self._requester, attributes, verdict.reason)
-
-
-def _as_verb(info: RequestInfo, verb: str) -> RequestInfo:
-    copy = RequestInfo(info.path, verb)
-    for field in RequestInfo.__slots__:
-        if field != "verb":
-            setattr(copy, field, getattr(info, field))
-    return copy
 
 
 def _anywhere(requester: User) -> User:

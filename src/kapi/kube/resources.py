@@ -51,6 +51,8 @@ from kapi.resources.admissionregistration import mutatingwebhookconfigurations
 from kapi.resources.admissionregistration import validatingadmissionpolicies
 from kapi.resources.admissionregistration import validatingadmissionpolicybindings
 from kapi.resources.admissionregistration import validatingwebhookconfigurations
+from kapi.resources.storagemigration import storageversionmigrations
+from kapi.resources.core import componentstatuses
 
 RESOURCES: tuple[Resource, ...] = (
     namespaces.RESOURCE,
@@ -110,4 +112,6 @@ RESOURCES: tuple[Resource, ...] = (
     validatingadmissionpolicies.RESOURCE,
     validatingadmissionpolicybindings.RESOURCE,
     validatingwebhookconfigurations.RESOURCE,
+    storageversionmigrations.RESOURCE,
+    componentstatuses.RESOURCE,
 )

@@ -14,6 +14,7 @@ from kapi.api.gvk import GroupResource
 from kapi.api.objects import Object
 from kapi.authn.tokens import Tokens
 from kapi.authz.bindings import Caches
+from kapi.authz.node_graph import LOOKED_AT, NodeGraph
 from kapi.authz.rbac import GROUP, RBAC
 from kapi.kube.issuer_discovery import IssuerDiscovery
 from kapi.registry.resource import Resource
@@ -35,6 +36,7 @@ class Security:
     authorizer: Authorizer
     rule_sources: tuple[RuleSource, ...]
     rbac: RBAC
+    nodes: NodeGraph
     token_requests: TokenRequests | None
     discovery: IssuerDiscovery | None
     stores: dict[GroupResource, Store]
@@ -67,6 +69,7 @@ class Security:
             for plural in ("roles", "clusterroles", "rolebindings", "clusterrolebindings")
         )
         self.rbac.bind(Caches(*cachers))
+        self.nodes.bind({resource: stores[resource].objects.cacher for resource in LOOKED_AT if resource in stores})
         if self.discovery is not None:
             self.discovery.install(routes)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kapi.options.flag import Later, Refused, flag
+from kapi.options.flag import Refused, flag
 from kapi.options.kinds import DURATION, STRING, STRINGS
 
 MODES = ("AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node")
@@ -39,10 +39,6 @@ class AuthorizationOptions:
     authorization_mode: tuple[str, ...] = flag(
         STRINGS,
         f"The authorizers to ask, in order, comma separated: {', '.join(MODES)}. Unset: AlwaysAllow.",
-        standing=Later(
-            "Node gives nobody anything: kubelets are allowed what RBAC gives them, and no more",
-            agrees=(("AlwaysAllow",), ("AlwaysDeny",), ("RBAC",)),
-        ),
         check=_modes,
     )
     authorization_policy_file: str = flag(

@@ -55,6 +55,7 @@ class Action:
 
     gvk: GroupVersionKind
     run: Callable[[Call, Store, Target, Object, WriteOptions], Awaitable[Object]]
+    default: Callable[[Object], None] | None = None  # typed defaults of the body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

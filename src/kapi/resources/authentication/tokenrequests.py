@@ -42,7 +42,7 @@ class TokenRequests:
     stores: Mapping[GroupResource, Store]
 
     def subresource(self) -> Subresource:
-        return Subresource(verbs=("create",), action=Action(gvk=GVK, run=self._run))
+        return Subresource(verbs=("create",), action=Action(gvk=GVK, run=self._run, default=_default))
 
     async def _run(self, call: Call, store: Store, target: Target, request: Object, _: WriteOptions) -> Object:
         metadata, spec = request["metadata"], request["spec"]
@@ -50,8 +50,6 @@ class TokenRequests:
         account = (await store.get(target.namespace, target.name)).object
         if not spec.get("audiences"):
             spec["audiences"] = list(self.audiences)
-        if spec.get("expirationSeconds") is None:
-            spec["expirationSeconds"] = _DEFAULT
         now = self.clock.now()
         found = _validate(spec)
         if found:
@@ -121,6 +119,12 @@ class TokenRequests:
         if store is None:
             raise errors.NotFound(resource, name)
         return (await store.get(namespace, name)).object
+
+
+def _default(request: Object) -> None:
+    spec = request.setdefault("spec", {})
+    if spec.get("expirationSeconds") is None:
+        spec["expirationSeconds"] = _DEFAULT
 
 
 def _check_place(metadata: Object, target: Target) -> None:

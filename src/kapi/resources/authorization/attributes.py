@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from kapi.api import errors
 from kapi.api.authorizer import Authorizer, Decision
-from kapi.api.fields import FieldError, forbidden, go_struct, invalid, not_supported, required
+from kapi.api.fields import FieldError, forbidden, go_struct, invalid, required
 from kapi.api.gvk import GroupKind
-from kapi.api.names import label_key, label_value
 from kapi.api.objects import Object
 from kapi.api.request_info import RequestInfo
-from kapi.api.selectors import InvalidSelector, parse_field_selector, parse_label_selector
+from kapi.api.selectors import InvalidSelector, new_requirement, parse_field_selector, parse_label_selector
 from kapi.api.user import User
 
 GROUP = "authorization.k8s.io"
-_OPERATORS = ("DoesNotExist", "Exists", "In", "NotIn")
+_OPERATORS = {"DoesNotExist": "!", "Exists": "exists", "In": "in", "NotIn": "notin"}
 _ONE_OF = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
 
 
@@ -56,11 +55,11 @@ def _validate_resource(attributes: Object) -> list[FieldError]:
     for kind in ("fieldSelector", "labelSelector"):
         selector = attributes.get(kind)
         if selector is not None:
-            found += _validate_selector(selector, f"spec.resourceAttributes.{kind}", labels=kind == "labelSelector")
+            found += _validate_selector(selector, f"spec.resourceAttributes.{kind}")
     return found
 
 
-def _validate_selector(selector: Object, path: str, *, labels: bool) -> list[FieldError]:
+def _validate_selector(selector: Object, path: str) -> list[FieldError]:
     raw, requirements = selector.get("rawSelector"), selector.get("requirements") or []
     if raw and requirements:
         return [invalid(f"{path}.rawSelector", raw, "may not specified at the same time as requirements")]
@@ -69,30 +68,21 @@ def _validate_selector(selector: Object, path: str, *, labels: bool) -> list[Fie
         return [required(f"{path}.requirements", why)]
     found: list[FieldError] = []
     for i, requirement in enumerate(requirements):
-        found += _validate_requirement(requirement, f"{path}.requirements[{i}]", labels=labels)
+        found += _validate_requirement(requirement, f"{path}.requirements[{i}]")
     return found
 
 
-def _validate_requirement(requirement: Object, path: str, *, labels: bool) -> list[FieldError]:
+def _validate_requirement(requirement: Object, path: str) -> list[FieldError]:
     found: list[FieldError] = []
     key, operator, values = (requirement.get(f) for f in ("key", "operator", "values"))
-    if not labels and not key:
+    if not key:
         return [required(f"{path}.key", "must be specified")]
     if operator in ("In", "NotIn"):
         if not values:
             found.append(required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
-    elif operator in ("Exists", "DoesNotExist"):
-        if values:
-            why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            found.append(forbidden(f"{path}.values", why))
-    elif labels:
-        found.append(invalid(f"{path}.operator", operator or "", "not a valid selector operator"))
-    else:
-        found.append(not_supported(f"{path}.operator", operator or "", _OPERATORS))
-    if labels:
-        found += [invalid(f"{path}.key", key or "", problem) for problem in label_key(key or "")]
-        for i, value in enumerate(values or ()):
-            found += [invalid(f"{path}.values[{i}]", value, problem) for problem in label_value(value)]
+    elif operator in ("Exists", "DoesNotExist") and values:
+        why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+        found.append(forbidden(f"{path}.values", why))
     return found
 
 
@@ -131,20 +121,26 @@ def _request_info(spec: Object, problems: list[str]) -> RequestInfo:
 
 def _field_selector(selector: Object, problems: list[str]) -> str:
     """As text. Of requirements, those that ask for one value: others narrow nothing that an authorizer looks at."""
-    raw = selector.get("rawSelector")
+    raw, requirements = selector.get("rawSelector"), selector.get("requirements") or ()
+    ignored = "spec.resourceAttributes.fieldSelector ignored due to parse error"
     if raw:
         try:
             parse_field_selector(raw)
         except InvalidSelector:
-            problems.append("spec.resourceAttributes.fieldSelector ignored due to parse error")
+            problems.append(ignored)
             return ""
         return str(raw)
-    exact = [r for r in selector.get("requirements") or () if r["operator"] == "In" and len(r["values"]) == 1]
+    if any(r["operator"] not in _OPERATORS for r in requirements):
+        problems.append(ignored)
+    exact = [r for r in requirements if r["operator"] == "In" and len(r["values"]) == 1]
     return ",".join(f"{r['key']}={r['values'][0]}" for r in exact)
 
 
 def _check_label_selector(selector: Object, problems: list[str]) -> None:
     try:
         parse_label_selector(selector.get("rawSelector") or "")
+        for requirement in selector.get("requirements") or ():
+            operator = _OPERATORS.get(requirement["operator"], requirement["operator"])
+            new_requirement(requirement["key"], operator, requirement.get("values") or [])
     except InvalidSelector:
         problems.append("spec.resourceAttributes.labelSelector ignored due to parse error")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from kapi.api.call import Call
-from kapi.api.fields import FieldError
-from kapi.api.names import dns_label
+from kapi.api.fields import FieldError, invalid
+from kapi.api.names import dns_label, label_key
 from kapi.api.objects import Object
-from kapi.patch.apply.fieldset import excluding, including
-from kapi.registry.metadata import validate_finalizers
+from kapi.patch.apply.fieldset import excluding
+from kapi.registry.metadata import STANDARD_FINALIZERS
 from kapi.registry.resource import Resource, Subresource, metadata_fields
 from kapi.registry.strategy import Strategy, copy_field
 from kapi.registry.table import AGE, NAME, Column, field_value
@@ -49,13 +49,24 @@ def prepare_for_finalize(_: Call, new: Object, old: Object) -> None:
     copy_field(new, old, "status")
 
 
-def validate_spec(_: Call, new: Object, __: Object) -> list[FieldError]:
-    return validate_finalizers(new.get("spec", {}).get("finalizers") or [], "spec.finalizers")
+def validate(_: Call, new: Object) -> list[FieldError]:
+    return [e for name in new["spec"]["finalizers"] for e in _validate_finalizer(name, "spec.finalizers")]
+
+
+def validate_finalize(_: Call, new: Object, __: Object) -> list[FieldError]:
+    names = (new.get("spec") or {}).get("finalizers") or []
+    return [e for i, name in enumerate(names) for e in _validate_finalizer(name, f"spec.finalizers[{i}]")]
+
+
+def _validate_finalizer(name: str, path: str) -> list[FieldError]:
+    errors = [invalid(path, name, e) for e in label_key(name)]
+    if "/" not in name and name not in STANDARD_FINALIZERS:
+        why = "name is neither a standard finalizer name nor is it fully qualified"
+        errors.append(invalid(path, name, why))
+    return errors
 
 
 def validate_status(_: Call, new: Object, __: Object) -> list[FieldError]:
-    from kapi.api.fields import invalid
-
     phase = new.get("status", {}).get("phase")
     if new["metadata"].get("deletionTimestamp"):
         if phase != "Terminating":
@@ -89,6 +100,7 @@ RESOURCE = Resource(
         default=default,
         prepare_for_create=prepare_for_create,
         prepare_for_update=prepare_for_update,
+        validate=validate,
         validate_name=dns_label,
         holds=holds,
         mark_deleting=mark_deleting,
@@ -106,9 +118,9 @@ RESOURCE = Resource(
         "finalize": Subresource(
             strategy=Strategy(
                 prepare_for_update=prepare_for_finalize,
-                validate_update=validate_spec,
+                validate_update=validate_finalize,
                 holds=holds,
-                reset=including(("f:spec", "f:finalizers")),
+                reset=excluding("status"),
             ),
             verbs=("update",),
         ),
