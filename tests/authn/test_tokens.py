@@ -12,6 +12,7 @@ from kapi.authn.anonymous import Anonymous, InsecureSuperuser
 from kapi.authn.authenticator import Union, as_authenticated
 from kapi.authn.bearer import EXTRA_SPACE, BearerToken
 from kapi.authn.token_file import TokenFile, TokenFileError
+from kapi.authn.tokens import Tokens
 from kapi.telemetry.log import log
 
 LINES = 'admintoken,admin,1,"system:masters"\nusertoken,alice,2,"dev,ops"\n\nbare,carl,3\n'
@@ -29,7 +30,7 @@ def tokens(tmp_path):
 
 @pytest.fixture
 def bearer(tokens):
-    return BearerToken([tokens()])
+    return BearerToken(Tokens([tokens()]))
 
 
 @pytest.mark.parametrize(
@@ -119,7 +120,7 @@ def test_a_malformed_file_is_an_error(tmp_path, content):
 def test_an_empty_token_is_skipped_and_of_two_equal_ones_the_last_counts(tokens, run, monkeypatch):
     monkeypatch.setattr(log, "stream", io.StringIO())
     loaded = tokens(",nobody,0\nsame,first,1\nsame,second,2\n")
-    assert run(loaded.authenticate_token("")) is None
-    assert run(loaded.authenticate_token("same")).name == "second"
+    assert run(loaded.authenticate_token("", ())) is None
+    assert run(loaded.authenticate_token("same", ())).user.name == "second"
     assert "empty_token_in_token_file" in log.stream.getvalue()
     assert "duplicate_token_in_token_file" in log.stream.getvalue()

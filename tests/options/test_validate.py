@@ -279,4 +279,4 @@ def test_flags_that_take_effect_later_are_listed_only_when_they_ask_for_somethin
 
     assert listed() == []
     assert listed("--authorization-mode=AlwaysAllow", "--profiling=false", "--endpoint-reconciler-type=none") == []
-    assert listed("--authorization-mode=Node,RBAC", "--profiling") == ["--profiling", "--authorization-mode"]
+    assert listed("--enable-bootstrap-token-auth", "--profiling") == ["--profiling", "--enable-bootstrap-token-auth"]

@@ -11,6 +11,7 @@ from kapi.api.user import SYSTEM_PRIVILEGED_GROUP, User
 from kapi.authn.anonymous import Anonymous
 from kapi.authn.authenticator import Union
 from kapi.authn.bearer import BearerToken
+from kapi.authn.tokens import Authenticated, Tokens
 from kapi.authz.basic import AlwaysAllowPaths, AlwaysDeny, PrivilegedGroup
 from kapi.authz.union import Union as AuthorizerUnion
 from kapi.server.chain import build_insecure_handler_chain
@@ -18,18 +19,16 @@ from kapi.server.server import GenericServer
 from kapi.wire.messages import Response
 
 
-class Tokens:
-    async def authenticate_token(self, token):
-        return {
-            "root": User(name="root", groups=(SYSTEM_PRIVILEGED_GROUP,)),
-            "alice": User(name="alice"),
-        }.get(token)
+class Names:
+    async def authenticate_token(self, token, audiences):
+        groups = {"root": (SYSTEM_PRIVILEGED_GROUP,), "alice": ()}
+        return Authenticated(User(name=token, groups=groups[token])) if token in groups else None
 
 
 @pytest.fixture
 def server(new_config):
     config = new_config(
-        authenticator=Union([BearerToken([Tokens()])], anonymous=Anonymous()),
+        authenticator=Union([BearerToken(Tokens([Names()]))], anonymous=Anonymous()),
         authorizer=AuthorizerUnion([PrivilegedGroup(), AlwaysAllowPaths(), AlwaysDeny()]),
         hsts_directives=("max-age=60",),
         cors_allowed_origins=("https://ui",),

@@ -2,17 +2,105 @@
 
 from __future__ import annotations
 
+import base64
+from collections.abc import Callable
+
 from kapi.api.call import Call
-from kapi.api.names import path_segment
+from kapi.api.clock import Clock, rfc3339
+from kapi.api.fields import FieldError, invalid, not_supported, required
+from kapi.api.names import dns_1035_label, dns_subdomain, path_segment
 from kapi.api.objects import Object
 from kapi.patch.apply.fieldset import excluding, including
 from kapi.registry.resource import Resource, Subresource
-from kapi.registry.strategy import Strategy, clear_status, copy_field, keep_status
+from kapi.registry.strategy import Strategy, copy_field, keep_status
 from kapi.registry.table import AGE, NAME, Column
+
+HIGHEST_GROUP_PRIORITY, HIGHEST_VERSION_PRIORITY = 20000, 1000
+LOCAL = {"type": "Available", "status": "True", "reason": "Local", "message": "Local APIServices are always available"}
+# What a write through /status leaves as it was.
+_KEPT = ("labels", "annotations", "finalizers", "ownerReferences")
+
+
+def default(new: Object) -> None:
+    service = new.get("spec", {}).get("service")
+    if service is not None:
+        service.setdefault("port", 443)
+
+
+def prepare_for_create(now: Callable[[], float]) -> Callable[[Call, Object], None]:
+    def prepare(_: Call, new: Object) -> None:
+        new["status"] = {}
+        if new.get("spec", {}).get("service") is None:
+            new["status"]["conditions"] = [{**LOCAL, "lastTransitionTime": rfc3339(now())}]
+
+    return prepare
 
 
 def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
     copy_field(new, old, "spec")
+    for field in _KEPT:
+        copy_field(new["metadata"], old["metadata"], field)
+
+
+def validate(_: Call, new: Object) -> list[FieldError]:
+    spec, metadata = new.get("spec") or {}, new["metadata"]
+    group, version = spec.get("group", ""), spec.get("version", "")
+    errors: list[FieldError] = []
+    name = f"{version}.{group}"
+    for field in ("generateName", "name"):
+        given = metadata.get(field)
+        if given and given != name:
+            errors.append(invalid(f"metadata.{field}", given, f'must be `spec.version+"."+spec.group`: "{name}"'))
+    if not group and version != "v1":
+        errors.append(required("spec.group", "only v1 may have an empty group and it better be legacy kube"))
+    if group:
+        errors += [invalid("spec.group", group, e) for e in dns_subdomain(group)]
+    errors += [invalid("spec.version", version, e) for e in dns_1035_label(version)]
+    errors += _validate_priority(spec, "groupPriorityMinimum", HIGHEST_GROUP_PRIORITY)
+    errors += _validate_priority(spec, "versionPriority", HIGHEST_VERSION_PRIORITY)
+    return errors + _validate_service(spec)
+
+
+def _validate_priority(spec: Object, field: str, highest: int) -> list[FieldError]:
+    value = spec.get(field, 0)
+    if 0 < value <= highest:
+        return []
+    return [invalid(f"spec.{field}", value, f"must be positive and less than {highest}")]
+
+
+def _validate_service(spec: Object) -> list[FieldError]:
+    service, bundle, insecure = spec.get("service"), spec.get("caBundle"), spec.get("insecureSkipTLSVerify", False)
+    errors: list[FieldError] = []
+    if service is None:
+        if bundle:
+            size = f"{len(base64.b64decode(bundle))} bytes"
+            errors.append(invalid("spec.caBundle", size, "local APIServices may not have a caBundle"))
+        if insecure:
+            why = "local APIServices may not have insecureSkipTLSVerify"
+            errors.append(invalid("spec.insecureSkipTLSVerify", insecure, why))
+        return errors
+    errors += [required(f"spec.service.{f}") for f in ("namespace", "name") if not service.get(f)]
+    port = service.get("port", 443)
+    if not 1 <= port <= 65535:
+        why = "port is not valid: must be between 1 and 65535, inclusive"
+        errors.append(invalid("spec.service.port", port, why))
+    if insecure and bundle:
+        errors.append(invalid("spec.insecureSkipTLSVerify", insecure, "may not be true if caBundle is present"))
+    return errors
+
+
+def validate_update(call: Call, new: Object, _: Object) -> list[FieldError]:
+    return validate(call, new)
+
+
+def validate_status(_: Call, new: Object, __: Object) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for i, condition in enumerate(new.get("status", {}).get("conditions") or ()):
+        status = condition.get("status", "")
+        if status not in ("True", "False", "Unknown"):
+            path = f"status.conditions[{i}].status"
+            errors.append(not_supported(path, status, ["True", "False", "Unknown"], in_order=True))
+    return errors
 
 
 def service_of(decoded: Object) -> str:
@@ -29,26 +117,31 @@ def available(decoded: Object) -> str:
     return "Unknown"
 
 
-RESOURCE = Resource(
-    group="apiregistration.k8s.io",
-    version="v1",
-    kind="APIService",
-    prefix="apiregistration.k8s.io/apiservices",
-    strategy=Strategy(
-        prepare_for_create=clear_status,
-        prepare_for_update=keep_status,
-        validate_name=path_segment,
-        unconditional_update=False,
-        reset=excluding("status"),
-    ),
-    subresources={
-        "status": Subresource(
-            strategy=Strategy(
-                prepare_for_update=prepare_for_status_update,
-                unconditional_update=False,
-                reset=including(("f:status",)),
+def resource(clock: Clock) -> Resource:
+    return Resource(
+        group="apiregistration.k8s.io",
+        version="v1",
+        kind="APIService",
+        prefix="apiregistration.k8s.io/apiservices",
+        strategy=Strategy(
+            default=default,
+            prepare_for_create=prepare_for_create(clock.now),
+            prepare_for_update=keep_status,
+            validate=validate,
+            validate_update=validate_update,
+            validate_name=path_segment,
+            unconditional_update=False,
+            reset=excluding("status"),
+        ),
+        subresources={
+            "status": Subresource(
+                strategy=Strategy(
+                    prepare_for_update=prepare_for_status_update,
+                    validate_update=validate_status,
+                    unconditional_update=False,
+                    reset=including(("f:status",)),
+                )
             )
-        )
-    },
-    columns=(NAME, Column("Service", service_of), Column("Available", available), AGE),
-)
+        },
+        columns=(NAME, Column("Service", service_of), Column("Available", available), AGE),
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from kapi.api import errors
 from kapi.api.client import Client
-from kapi.api.clock import Clock, rfc3339
 from kapi.api.objects import Object
 from kapi.endpoints.discovery import Catalogue, GroupVersionEntry
 
@@ -13,13 +12,13 @@ PATH = "/apis/apiregistration.k8s.io/v1/apiservices"
 _OWN_GROUP = "apiregistration.k8s.io"
 
 
-async def register_local(client: Client, catalogue: Catalogue, clock: Clock) -> None:
+async def register_local(client: Client, catalogue: Catalogue) -> None:
     """Create what is missing, and remove what was registered for a group-version that is served no more."""
     wanted = {_name(e): e for e in catalogue.entries() if e.group_version.group != _OWN_GROUP}
     present = {item["metadata"]["name"]: item for item in (await client.list(PATH))["items"]}
     for name, entry in wanted.items():
         if name not in present:
-            await _create(client, name, entry, clock)
+            await _create(client, name, entry)
     for name, item in present.items():
         managed = (item["metadata"].get("labels") or {}).get(AUTOMANAGED)
         if managed == "onstart" and name not in wanted:
@@ -30,7 +29,7 @@ def _name(entry: GroupVersionEntry) -> str:
     return f"{entry.group_version.version}.{entry.group_version.group}"
 
 
-async def _create(client: Client, name: str, entry: GroupVersionEntry, clock: Clock) -> None:
+async def _create(client: Client, name: str, entry: GroupVersionEntry) -> None:
     spec: Object = {
         "version": entry.group_version.version,
         "groupPriorityMinimum": entry.priority,
@@ -45,25 +44,9 @@ async def _create(client: Client, name: str, entry: GroupVersionEntry, clock: Cl
         "spec": spec,
     }
     try:
-        created = await client.create(PATH, service)
+        await client.create(PATH, service)
     except errors.AlreadyExists:
-        return
-    created["status"] = {
-        "conditions": [
-            {
-                "type": "Available",
-                "status": "True",
-                "lastTransitionTime": rfc3339(clock.now()),
-                "reason": "Local",
-                "message": "Local APIServices are always available",
-            }
-        ]
-    }
-    try:
-        await client.update(f"{PATH}/{name}/status", created)
-    except (errors.Conflict, errors.NotFound):
-        # Another server on the same store has taken it over.
-        return
+        return  # another server on the same store was faster
 
 
 async def _remove(client: Client, name: str) -> None:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 
 from kapi.admission.chain import Chain
+from kapi.admission.plugins.create_authorization import CreateAuthorization
 from kapi.admission.plugins.default_toleration_seconds import DefaultTolerationSeconds
 from kapi.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from kapi.admission.plugins.pod_resize_validator import PodResizeValidator
@@ -67,6 +68,7 @@ class ServerChain:
         settings = Settings(allow_privileged=config.capabilities.allow_privileged, features=config.features)
         admission = Chain(
             [
+                CreateAuthorization(security.authorizer),
                 NamespaceLifecycle(self._namespace),
                 ServiceAccount(self._service_account),
                 TaintNodesByCondition(),

@@ -140,7 +140,6 @@ def _check_label_selector(selector: Object, problems: list[str]) -> None:
     try:
         parse_label_selector(selector.get("rawSelector") or "")
         for requirement in selector.get("requirements") or ():
-            operator = _OPERATORS.get(requirement["operator"], requirement["operator"])
-            new_requirement(requirement["key"], operator, requirement.get("values") or [])
-    except InvalidSelector:
+            new_requirement(requirement["key"], _OPERATORS[requirement["operator"]], requirement.get("values") or [])
+    except (InvalidSelector, KeyError):
         problems.append("spec.resourceAttributes.labelSelector ignored due to parse error")
