@@ -56,7 +56,7 @@ class World:
         await self.store.create(self.key(plural, obj), orjson.dumps(value))
 
     async def drop(self, plural: str, obj: dict[str, Any]) -> None:
-        found = await self.store.get(self.key(plural, obj))
+        found, _ = await self.store.get(self.key(plural, obj))
         if found is not None:
             await self.store.delete(self.key(plural, obj), found.revision)
 

@@ -6,6 +6,7 @@ from kapi.api import errors
 from kapi.api.client import Client
 from kapi.api.objects import Object
 from kapi.endpoints.discovery import Catalogue, GroupVersionEntry
+from kapi.endpoints.priorities import PRIORITIES
 
 AUTOMANAGED = "kube-aggregator.kubernetes.io/automanaged"
 PATH = "/apis/apiregistration.k8s.io/v1/apiservices"
@@ -14,7 +15,8 @@ _OWN_GROUP = "apiregistration.k8s.io"
 
 async def register_local(client: Client, catalogue: Catalogue) -> None:
     """Create what is missing, and remove what was registered for a group-version that is served no more."""
-    wanted = {_name(e): e for e in catalogue.entries() if e.group_version.group != _OWN_GROUP}
+    builtin = [e for e in catalogue.entries() if e.group_version in PRIORITIES and e.resources]
+    wanted = {_name(e): e for e in builtin if e.group_version.group != _OWN_GROUP}
     present = {item["metadata"]["name"]: item for item in (await client.list(PATH))["items"]}
     for name, entry in wanted.items():
         if name not in present:

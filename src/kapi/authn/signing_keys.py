@@ -73,7 +73,7 @@ class PublicKey:
 
 class SigningKey:
     def __init__(self, key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey) -> None:
-        self._key = key
+        self.private = key
         self.public = PublicKey(key.public_key())
         self.id, self.algorithm = self.public.id, self.public.algorithm
 
@@ -87,10 +87,10 @@ class SigningKey:
 
     def sign(self, data: bytes) -> bytes:
         digest = _HASHES[self.algorithm[2:]]
-        if isinstance(self._key, rsa.RSAPrivateKey):
-            return self._key.sign(data, padding.PKCS1v15(), digest)
-        r, s = decode_dss_signature(self._key.sign(data, ec.ECDSA(digest)))
-        size = (self._key.curve.key_size + 7) // 8
+        if isinstance(self.private, rsa.RSAPrivateKey):
+            return self.private.sign(data, padding.PKCS1v15(), digest)
+        r, s = decode_dss_signature(self.private.sign(data, ec.ECDSA(digest)))
+        size = (self.private.curve.key_size + 7) // 8
         return r.to_bytes(size, "big") + s.to_bytes(size, "big")
 
 

@@ -6,6 +6,7 @@ from kapi.api.call import Call
 from kapi.api.errors import APIError, UnknownResource
 from kapi.endpoints import discovery
 from kapi.endpoints.failures import failure
+from kapi.endpoints.priorities import PRIORITIES
 from kapi.wire.messages import Response, text
 
 
@@ -39,8 +40,11 @@ class Roots:
             if not versions:
                 return text(404, "404 page not found\n")
             if len(parts) > 2:
-                raise UnknownResource
-            return await discovery.answer(call, discovery.api_group(versions))
+                # Only of its own groups does the server know all versions.
+                if any(v.group_version in PRIORITIES for v in versions):
+                    raise UnknownResource
+                return text(404, "404 page not found\n")
+            return await discovery.answer(call, discovery.api_group(versions), any_method=True)
         except APIError as error:
             return failure(call, error)
 

@@ -53,6 +53,11 @@ from kapi.resources.admissionregistration import validatingadmissionpolicybindin
 from kapi.resources.admissionregistration import validatingwebhookconfigurations
 from kapi.resources.storagemigration import storageversionmigrations
 from kapi.resources.core import componentstatuses
+from kapi.resources.resource import deviceclasses
+from kapi.resources.resource import devicetaintrules
+from kapi.resources.resource import resourceclaims
+from kapi.resources.resource import resourceclaimtemplates
+from kapi.resources.resource import resourceslices
 
 RESOURCES: tuple[Resource, ...] = (
     namespaces.RESOURCE,
@@ -114,4 +119,9 @@ RESOURCES: tuple[Resource, ...] = (
     validatingwebhookconfigurations.RESOURCE,
     storageversionmigrations.RESOURCE,
     componentstatuses.RESOURCE,
+    deviceclasses.RESOURCE,
+    devicetaintrules.RESOURCE,
+    resourceclaims.RESOURCE,
+    resourceclaimtemplates.RESOURCE,
+    resourceslices.RESOURCE,
 )

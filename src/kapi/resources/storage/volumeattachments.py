@@ -15,6 +15,7 @@ from kapi.resources.core.volume_specs import default_volume_spec, validate_volum
 
 _MAX_METADATA_BYTES = 256 * 1024
 _MAX_MESSAGE_BYTES = 1024
+_TOO_LONG = FieldError("FieldValueTooLong", "spec.attacher", "may not be more than 63 characters")
 _ONE_SOURCE = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
 
 
@@ -46,7 +47,7 @@ def validate(_: Call, new: Object) -> list[FieldError]:
     if not attacher:
         return [*errors, required("spec.attacher")]
     errors += [invalid("spec.attacher", attacher, e) for e in dns_subdomain_caseless(attacher)]
-    return [*errors, too_long("spec.attacher", 63)] if len(attacher.encode()) > 63 else errors
+    return errors if len(attacher) <= 63 else [*errors, _TOO_LONG]
 
 
 def _validate_source(source: Object) -> list[FieldError]:
