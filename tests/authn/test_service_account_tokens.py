@@ -24,6 +24,7 @@ from kapi.authn.signing_keys import KeyFileError, PublicKey, SigningKey, load_pu
 from kapi.authn.token_issuer import Bound, TokenIssuer
 from kapi.authn.tokens import KEPT_SECONDS, Tokens
 
+UNBOUND = Bound()
 ISSUER = "https://issuer.example"
 SUBJECT = "system:serviceaccount:ns:robot"
 ACCOUNT = {"metadata": {"namespace": "ns", "name": "robot", "uid": "u1"}}
@@ -56,7 +57,7 @@ def checked(key, objects, clock):
 
 @pytest.fixture
 def issue(key, clock):
-    def make(bound=Bound(), audiences=("api",), seconds=600):
+    def make(bound=UNBOUND, audiences=("api",), seconds=600):
         return TokenIssuer(ISSUER, lambda: key).issue(ACCOUNT, bound, list(audiences), int(clock.now()), seconds)
 
     return make
@@ -170,7 +171,7 @@ def test_a_token_that_demands_an_extension_is_not_understood(user_of, key):
 
 
 def test_a_changed_claim_breaks_the_signature(issue, user_of):
-    header, claims, signature = issue().split(".")
+    header, _, signature = issue().split(".")
     assert user_of(f"{header}.{b64(orjson.dumps({'iss': ISSUER, 'sub': 'x'}))}.{signature}") == BAD_SIGNATURE
 
 

@@ -88,7 +88,10 @@ class Traffic:
             answer = await self.ask(client, server, "DELETE", f"{COLLECTION}/{name}", body)
         else:
             metadata = {"name": name, "labels": {"color": value.partition("-")[2]}}
-            body = {"metadata": metadata | ({"resourceVersion": str(revision)} if revision else {}), "data": {"v": value}}
+            body = {
+                "metadata": metadata | ({"resourceVersion": str(revision)} if revision else {}),
+                "data": {"v": value},
+            }
             method, path = ("PUT", f"{COLLECTION}/{name}") if revision else ("POST", COLLECTION)
             answer = await self.ask(client, server, method, path, body)
         ended = time.monotonic()
@@ -306,7 +309,7 @@ def survive(history, new_client, gone, long) -> Callable[..., None]:
             assert sum(w.acknowledged for w in found.writes) > 40
             assert all(any(isinstance(s, history.Seen) for s in w.steps) for w in found.watched)
 
-        asyncio.run(play())
+        new_client.run(play)
 
     return run
 

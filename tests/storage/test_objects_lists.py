@@ -203,7 +203,7 @@ V1 = "meta.k8s.io/v1"
     ],
 )
 def test_a_token_that_no_server_made_is_refused(bad):
-    with pytest.raises(InvalidToken, match="^continue key is not valid: "):
+    with pytest.raises(InvalidToken, match=r"^continue key is not valid: "):
         Continuation.decode(bad)
 
 

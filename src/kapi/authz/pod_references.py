@@ -65,7 +65,7 @@ def _of_volume(pod: str, volume: Object) -> Iterator[tuple[str, str]]:
         yield "configmaps", (source.get("configMap") or {}).get("name", "")
         yield "secrets", (source.get("secret") or {}).get("name", "")
     yield "persistentvolumeclaims", (volume.get("persistentVolumeClaim") or {}).get("claimName", "")
-    if volume.get("ephemeral"):
+    if "ephemeral" in volume:
         yield "persistentvolumeclaims", f"{pod}-{volume.get('name', '')}"
 
 

@@ -21,6 +21,7 @@ from kapi.registry.options import DeleteOptions, WriteOptions
 from kapi.registry.resource import Resource
 
 _LOW, _HIGH = -(1 << 63), (1 << 63) - 1
+_LONGEST = 100  # digits, leading zeros included
 
 
 def first(call: Call, name: str) -> str | None:
@@ -41,7 +42,8 @@ def integer(call: Call, name: str) -> int | None:
         return None
     if not re.fullmatch(r"[+-]?[0-9]+", value):
         raise errors.BadRequest(f'strconv.ParseInt: parsing "{value}": invalid syntax')
-    number = int(value)
+    # Python refuses to read numbers of thousands of digits.
+    number = int(value) if len(value) < _LONGEST else _HIGH + 1
     if not _LOW <= number <= _HIGH:
         raise errors.BadRequest(f'strconv.ParseInt: parsing "{value}": value out of range')
     return number
@@ -60,7 +62,7 @@ def revision(text: str | None) -> Revision | None:
     """A resourceVersion: None when unset or empty."""
     if not text:
         return None
-    if not re.fullmatch(r"[0-9]+", text) or int(text) >= 1 << 64:
+    if not re.fullmatch(r"[0-9]+", text) or len(text) > _LONGEST or int(text) >= 1 << 64:
         raise InvalidResourceVersion(text)
     return Revision(int(text))
 

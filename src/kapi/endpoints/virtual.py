@@ -46,11 +46,14 @@ async def virtual(call: Call, endpoint: Endpoint, verb: str, resource: Virtual) 
 
 def _table(call: Call, endpoint: Endpoint, items: list[Object], form: Form) -> Object:
     include = include_object(call)
-    partial = {"kind": "PartialObjectMetadata", "apiVersion": form.api_version}
-    shown = {"None": lambda _: None, "Object": lambda item: item}.get(
-        include, lambda item: {**partial, "metadata": item["metadata"]}
-    )
     columns = endpoint.resource.columns
+
+    def shown(item: Object) -> Object | None:
+        if include == "Metadata":
+            head = {"kind": "PartialObjectMetadata", "apiVersion": form.api_version}
+            return {**head, "metadata": item["metadata"]}
+        return item if include == "Object" else None
+
     return {
         "kind": "Table",
         "apiVersion": form.api_version,

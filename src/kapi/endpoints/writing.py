@@ -92,18 +92,20 @@ async def update(call: Call, endpoint: Endpoint) -> Response:
     kind = media_type(call)
     body = await call.request.body(endpoint.limits.body_bytes)
 
-    async def transform(live: Object | None) -> Object:
+    def decode() -> Object:
         new = decode_body(call, endpoint, body, kind, options)
         check_namespace(call, endpoint, new)
         check_name(call, new)
+        return new
+
+    # What the body alone decides is refused before the object is looked for; a second try needs a fresh object.
+    decoded = [decode()]
+
+    async def transform(live: Object | None) -> Object:
+        new = decoded.pop() if decoded else decode()
         return tracked(call, endpoint, live and endpoint.from_stored(live), new, options)
 
     strategy = strategy_of(call, endpoint)
-    # What the body alone decides is refused before the object is looked for.
-    early = decode_body(call, endpoint, body, kind, options) if not strategy.create_on_update else None
-    if early is not None:
-        check_namespace(call, endpoint, early)
-        check_name(call, early)
     entry, created = await endpoint.store.update(
         call,
         target_of(call),

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from kapi.registry.resource import Resource
+from kapi.resources.admissionregistration import (
+    mutatingadmissionpolicies,
+    mutatingadmissionpolicybindings,
+    mutatingwebhookconfigurations,
+    validatingadmissionpolicies,
+    validatingadmissionpolicybindings,
+    validatingwebhookconfigurations,
+)
 from kapi.resources.apps import controllerrevisions, daemonsets, deployments, replicasets, statefulsets
 from kapi.resources.autoscaling import horizontalpodautoscalers
 from kapi.resources.batch import cronjobs, jobs
+from kapi.resources.certificates import certificatesigningrequests, clustertrustbundles, podcertificaterequests
 from kapi.resources.coordination import leases
 from kapi.resources.core import (
     bindings,
+    componentstatuses,
     configmaps,
     endpoints,
     events,
@@ -27,9 +37,19 @@ from kapi.resources.core import (
 )
 from kapi.resources.discovery import endpointslices
 from kapi.resources.events import events as events_v1
+from kapi.resources.flowcontrol import flowschemas, prioritylevelconfigurations
 from kapi.resources.networking import ingressclasses, ingresses, ipaddresses, networkpolicies, servicecidrs
+from kapi.resources.node import runtimeclasses
 from kapi.resources.policy import poddisruptionbudgets
 from kapi.resources.rbac import clusterrolebindings, clusterroles, rolebindings, roles
+from kapi.resources.resource import (
+    deviceclasses,
+    devicetaintrules,
+    resourceclaims,
+    resourceclaimtemplates,
+    resourceslices,
+)
+from kapi.resources.scheduling import priorityclasses
 from kapi.resources.storage import (
     csidrivers,
     csinodes,
@@ -38,36 +58,32 @@ from kapi.resources.storage import (
     volumeattachments,
     volumeattributesclasses,
 )
-from kapi.resources.scheduling import priorityclasses
-from kapi.resources.node import runtimeclasses
-from kapi.resources.flowcontrol import flowschemas
-from kapi.resources.flowcontrol import prioritylevelconfigurations
-from kapi.resources.certificates import certificatesigningrequests
-from kapi.resources.certificates import clustertrustbundles
-from kapi.resources.certificates import podcertificaterequests
-from kapi.resources.admissionregistration import mutatingadmissionpolicies
-from kapi.resources.admissionregistration import mutatingadmissionpolicybindings
-from kapi.resources.admissionregistration import mutatingwebhookconfigurations
-from kapi.resources.admissionregistration import validatingadmissionpolicies
-from kapi.resources.admissionregistration import validatingadmissionpolicybindings
-from kapi.resources.admissionregistration import validatingwebhookconfigurations
 from kapi.resources.storagemigration import storageversionmigrations
-from kapi.resources.core import componentstatuses
-from kapi.resources.resource import deviceclasses
-from kapi.resources.resource import devicetaintrules
-from kapi.resources.resource import resourceclaims
-from kapi.resources.resource import resourceclaimtemplates
-from kapi.resources.resource import resourceslices
 
 RESOURCES: tuple[Resource, ...] = (
-    namespaces.RESOURCE,
-    configmaps.RESOURCE,
-    secrets.RESOURCE,
-    serviceaccounts.RESOURCE,
     bindings.RESOURCE,
+    componentstatuses.RESOURCE,
+    configmaps.RESOURCE,
+    endpoints.RESOURCE,
+    events.RESOURCE,
+    limitranges.RESOURCE,
+    namespaces.RESOURCE,
+    nodes.RESOURCE,
+    persistentvolumeclaims.RESOURCE,
+    persistentvolumes.RESOURCE,
     pods.RESOURCE,
     podtemplates.RESOURCE,
     replicationcontrollers.RESOURCE,
+    resourcequotas.RESOURCE,
+    secrets.RESOURCE,
+    serviceaccounts.RESOURCE,
+    services.RESOURCE,
+    mutatingadmissionpolicies.RESOURCE,
+    mutatingadmissionpolicybindings.RESOURCE,
+    mutatingwebhookconfigurations.RESOURCE,
+    validatingadmissionpolicies.RESOURCE,
+    validatingadmissionpolicybindings.RESOURCE,
+    validatingwebhookconfigurations.RESOURCE,
     controllerrevisions.RESOURCE,
     daemonsets.RESOURCE,
     deployments.RESOURCE,
@@ -77,51 +93,36 @@ RESOURCES: tuple[Resource, ...] = (
     horizontalpodautoscalers.RESOURCE,
     cronjobs.RESOURCE,
     jobs.RESOURCE,
+    certificatesigningrequests.RESOURCE,
+    clustertrustbundles.RESOURCE,
+    podcertificaterequests.RESOURCE,
     leases.RESOURCE,
-    poddisruptionbudgets.RESOURCE,
-    clusterrolebindings.RESOURCE,
-    clusterroles.RESOURCE,
-    rolebindings.RESOURCE,
-    roles.RESOURCE,
-    events.RESOURCE,
-    events_v1.RESOURCE,
-    limitranges.RESOURCE,
-    nodes.RESOURCE,
-    resourcequotas.RESOURCE,
-    persistentvolumes.RESOURCE,
-    persistentvolumeclaims.RESOURCE,
-    endpoints.RESOURCE,
-    services.RESOURCE,
     endpointslices.RESOURCE,
+    events_v1.RESOURCE,
+    flowschemas.RESOURCE,
+    prioritylevelconfigurations.RESOURCE,
     ingressclasses.RESOURCE,
     ingresses.RESOURCE,
     ipaddresses.RESOURCE,
     networkpolicies.RESOURCE,
     servicecidrs.RESOURCE,
+    runtimeclasses.RESOURCE,
+    poddisruptionbudgets.RESOURCE,
+    clusterrolebindings.RESOURCE,
+    clusterroles.RESOURCE,
+    rolebindings.RESOURCE,
+    roles.RESOURCE,
+    deviceclasses.RESOURCE,
+    devicetaintrules.RESOURCE,
+    resourceclaims.RESOURCE,
+    resourceclaimtemplates.RESOURCE,
+    resourceslices.RESOURCE,
+    priorityclasses.RESOURCE,
     csidrivers.RESOURCE,
     csinodes.RESOURCE,
     csistoragecapacities.RESOURCE,
     storageclasses.RESOURCE,
     volumeattachments.RESOURCE,
     volumeattributesclasses.RESOURCE,
-    priorityclasses.RESOURCE,
-    runtimeclasses.RESOURCE,
-    flowschemas.RESOURCE,
-    prioritylevelconfigurations.RESOURCE,
-    certificatesigningrequests.RESOURCE,
-    clustertrustbundles.RESOURCE,
-    podcertificaterequests.RESOURCE,
-    mutatingadmissionpolicies.RESOURCE,
-    mutatingadmissionpolicybindings.RESOURCE,
-    mutatingwebhookconfigurations.RESOURCE,
-    validatingadmissionpolicies.RESOURCE,
-    validatingadmissionpolicybindings.RESOURCE,
-    validatingwebhookconfigurations.RESOURCE,
     storageversionmigrations.RESOURCE,
-    componentstatuses.RESOURCE,
-    deviceclasses.RESOURCE,
-    devicetaintrules.RESOURCE,
-    resourceclaims.RESOURCE,
-    resourceclaimtemplates.RESOURCE,
-    resourceslices.RESOURCE,
 )

@@ -68,11 +68,13 @@ def before_update(call: Call, resource: Resource, strategy: Strategy, new: Objec
             metadata.setdefault(field, former[field])
     if not metadata.get("uid"):
         metadata["uid"] = former.get("uid", "")
-    for field in ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink"):
+    for field in ("creationTimestamp", "deletionTimestamp", "generation", "selfLink"):
         if field in former:
             metadata[field] = former[field]
         else:
             metadata.pop(field, None)
+    if "deletionGracePeriodSeconds" in former:
+        metadata.setdefault("deletionGracePeriodSeconds", former["deletionGracePeriodSeconds"])
     if strategy.prepare_for_update is not None:
         strategy.prepare_for_update(call, new, old)
     found = validate_object_meta_update(metadata, former)

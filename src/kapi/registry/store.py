@@ -112,11 +112,18 @@ class Store:
             except errors.AlreadyExists as exists:
                 metadata = new["metadata"]
                 if not metadata.get("generateName"):
+                    await self._tell_of_deletion(namespace, metadata["name"], exists)
                     raise
                 if not left or not metadata["name"].startswith(metadata["generateName"][:58]):
                     raise _name_collision(exists) from None
                 metadata["name"] = generate_name(metadata["generateName"])
         raise AssertionError("unreachable: the last try returns or raises")
+
+    async def _tell_of_deletion(self, namespace: str, name: str, exists: errors.AlreadyExists) -> None:
+        """What is in the way may be about to go: worth knowing for whoever creates it anew."""
+        entry = await self.objects.get(self.key(namespace, name), None)
+        if entry is not None and entry.object["metadata"].get("deletionTimestamp"):
+            exists.message = f"object is being deleted: {exists.message}"
 
     async def _create(self, call: Call, namespace: str, new: Object, options: WriteOptions) -> Entry:
         attributes = self.attributes(
@@ -177,7 +184,8 @@ class Store:
             if current is None:
                 return await self._create_on_update(call, target, transform, options, pending)
             old = current.object
-            new = await transform(current.object)
+            # A conversion may work in place; everything else leaves what it is given as it was.
+            new = await transform(old if self.resource.conversion is None else current.object)
             check_uid(self.resource, key, new, old)
             check_resource_version(self.resource, rules, new, old)
             attributes = self.attributes(call, "UPDATE", target, new, old, options)

@@ -20,8 +20,29 @@ from kapi.resources.admissionregistration.static_names import name_warnings
 
 _is_identifier = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*\Z").match
 _RESERVED = frozenset(
-    "true false null in as break const continue else for function if import let loop package namespace return var void "
-    "while".split()
+    (
+        "true",
+        "false",
+        "null",
+        "in",
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "for",
+        "function",
+        "if",
+        "import",
+        "let",
+        "loop",
+        "package",
+        "namespace",
+        "return",
+        "var",
+        "void",
+        "while",
+    )
 )
 
 

@@ -7,7 +7,8 @@ from kapi.api.objects import Object
 
 _SUFFIX = ".static.k8s.io"
 _WHY = (
-    f'names ending with "{_SUFFIX}" are reserved for static manifest-based configurations and cannot be managed via the API'
+    f'names ending with "{_SUFFIX}" are reserved for static manifest-based configurations '
+    "and cannot be managed via the API"
 )
 
 

@@ -208,11 +208,11 @@ def _validate_change(new: Object, old: Object, *, decides: bool = False, issues:
         elif len(after) == len(before) and before != after:
             changes = difference(go_struct(before), go_struct(after))
             errors.append(forbidden(path, f'updates may not modify a condition of type "{kind}"\n{changes}'))
-    before, after = ((r.get("status") or {}).get("certificate") for r in (old, new))
-    if before != after:
+    issued, issuing = ((r.get("status") or {}).get("certificate") for r in (old, new))
+    if issued != issuing:
         if not issues:
             errors.append(forbidden("status.certificate", "updates may not set certificate content"))
-        elif before:
+        elif issued:
             errors.append(forbidden("status.certificate", "updates may not modify existing certificate content"))
     return errors + decision
 

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate, CertificateSigningRequest
 
-_BLOCK = re.compile(
-    rb"-----BEGIN (?P<type>[^\n-]*)-----[ \t]*\r?\n(?P<body>.*?)-----END (?P=type)-----", re.DOTALL
-)
+_BLOCK = re.compile(rb"-----BEGIN (?P<type>[^\n-]*)-----[ \t]*\r?\n(?P<body>.*?)-----END (?P=type)-----", re.DOTALL)
 _HEADER = re.compile(rb"[^\n:]*:[^\n]*\r?\n")
 
 

@@ -76,10 +76,10 @@ def _validate_names(limit: Object, kind: str, path: str) -> list[FieldError]:
     check = validate_container_resource_name if kind in ("Pod", "Container") else validate_resource_name
     errors: list[FieldError] = []
     for field in _LISTS:
-        if field == "maxLimitRequestRatio" and kind == "PersistentVolumeClaim":
-            if not any("storage" in (limit.get(bound) or {}) for bound in ("min", "max")):
-                why = "either minimum or maximum storage value is required, but neither was provided"
-                errors.append(required(f"{path}.limits", why))
+        sized = any("storage" in (limit.get(bound) or {}) for bound in ("min", "max"))
+        if field == "maxLimitRequestRatio" and kind == "PersistentVolumeClaim" and not sized:
+            why = "either minimum or maximum storage value is required, but neither was provided"
+            errors.append(required(f"{path}.limits", why))
         if kind == "Pod" and field.startswith("default"):
             if limit.get(field):
                 errors.append(forbidden(f"{path}.{field}", "may not be specified when `type` is 'Pod'"))

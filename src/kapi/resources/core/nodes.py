@@ -95,9 +95,9 @@ def _validate_features(features: list[str]) -> list[FieldError]:
             errors.append(invalid(f"{path}[{i}]", feature, text))
         elif not _is_feature(feature):
             text = (
-                f'invalid feature name "{feature}": must start with an UpperCamelCase segment, with subsequent segments '
-                "separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters "
-                "and slashes"
+                f'invalid feature name "{feature}": must start with an UpperCamelCase segment, with subsequent '
+                "segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric "
+                "characters and slashes"
             )
             errors.append(invalid(f"{path}[{i}]", feature, text))
         following = features[i + 1] if i + 1 < len(features) else None

@@ -100,10 +100,10 @@ def validate_update(_: Call, new: Object, old: Object) -> list[FieldError]:
     if spec.get("volumeMode") != former.get("volumeMode"):
         errors.append(invalid("volumeMode", spec.get("volumeMode"), "field is immutable"))
     attributes, in_use = spec.get("volumeAttributesClassName"), "currentVolumeAttributesClassName"
-    if attributes != former.get("volumeAttributesClassName") and (old.get("status") or {}).get(in_use) is not None:
-        if not attributes:
-            what = "nil" if attributes is None else "empty string"
-            errors.append(forbidden(_ATTRIBUTES, f"update to {what} is forbidden when status.{in_use} is not nil"))
+    changed = attributes != former.get("volumeAttributesClassName")
+    if changed and not attributes and (old.get("status") or {}).get(in_use) is not None:
+        what = "nil" if attributes is None else "empty string"
+        errors.append(forbidden(_ATTRIBUTES, f"update to {what} is forbidden when status.{in_use} is not nil"))
     return errors
 
 

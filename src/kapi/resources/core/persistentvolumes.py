@@ -142,7 +142,7 @@ def _with_current_labels(affinity: Object | None) -> Object | None:
 
 def warnings(_: Call, new: Object, __: Object | None) -> list[str]:
     spec, annotations = new["spec"], new["metadata"].get("annotations") or {}
-    found = [f"metadata.annotations[{key}]: {why}" for key, why in _DEPRECATED_ANNOTATIONS.items() if key in annotations]
+    found = [f"metadata.annotations[{k}]: {why}" for k, why in _DEPRECATED_ANNOTATIONS.items() if k in annotations]
     if spec.get("persistentVolumeReclaimPolicy") == "Recycle":
         found.append(f"spec.persistentVolumeReclaimPolicy: {_RECYCLE}")
     terms = ((spec.get("nodeAffinity") or {}).get("required") or {}).get("nodeSelectorTerms") or []
@@ -191,9 +191,7 @@ RESOURCE = Resource(
     ),
     subresources={
         "status": Subresource(
-            strategy=Strategy(
-                default=default, prepare_for_update=prepare_for_status_update, reset=excluding("spec")
-            )
+            strategy=Strategy(default=default, prepare_for_update=prepare_for_status_update, reset=excluding("spec"))
         )
     },
     columns=(

@@ -76,7 +76,8 @@ def _validate_scopes(spec: Object) -> list[FieldError]:
     for scope in scopes:
         if scope not in _SCOPES:
             errors.append(invalid("spec.scopes", scopes, "unsupported scope"))
-        errors += [invalid("spec.scopes", scopes, "unsupported scope applied to resource") for _ in _misfits(scope, spec)]
+        why = "unsupported scope applied to resource"
+        errors += [invalid("spec.scopes", scopes, why) for _ in _misfits(scope, spec)]
     errors += [invalid("spec.scopes", scopes, "conflicting scopes") for pair in _CONFLICTS if pair <= set(scopes)]
     return errors
 

@@ -37,9 +37,7 @@ RESOURCE = Resource(
     group="",
     version="v1",
     kind="ServiceAccount",
-    strategy=Strategy(
-        prepare_for_create=prepare_for_create, prepare_for_update=prepare_for_update, warnings=warnings
-    ),
+    strategy=Strategy(prepare_for_create=prepare_for_create, prepare_for_update=prepare_for_update, warnings=warnings),
     columns=(NAME, AGE),
     returns_deleted=True,
 )

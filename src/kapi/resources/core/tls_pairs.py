@@ -29,16 +29,15 @@ def _find(text: bytes, what: str, wanted: Callable[[str], bool]) -> tuple[bytes,
         skipped.append(block.type)
     if not skipped:
         return b"", f"tls: failed to find any PEM data in {what} input"
+    types = f"after skipping PEM blocks of the following types: [{' '.join(skipped)}]"
     if what == "key":
         if skipped == ["CERTIFICATE"]:
             return b"", "tls: found a certificate rather than a key in the PEM for the private key"
-        ending = 'PEM block with type ending in "PRIVATE KEY" in key input'
-        return b"", f"tls: failed to find {ending} after skipping PEM blocks of the following types: [{' '.join(skipped)}]"
+        return b"", f'tls: failed to find PEM block with type ending in "PRIVATE KEY" in key input {types}'
     if len(skipped) == 1 and skipped[0].endswith("PRIVATE KEY"):
-        found = "PEM inputs may have been switched"
-        return b"", f"tls: failed to find certificate PEM data in certificate input, but did find a private key; {found}"
-    missing = 'failed to find "CERTIFICATE" PEM block in certificate input'
-    return b"", f"tls: {missing} after skipping PEM blocks of the following types: [{' '.join(skipped)}]"
+        problem = "failed to find certificate PEM data in certificate input, but did find a private key"
+        return b"", f"tls: {problem}; PEM inputs may have been switched"
+    return b"", f'tls: failed to find "CERTIFICATE" PEM block in certificate input {types}'
 
 
 def _mismatch(leaf: object, key: bytes) -> str:

@@ -26,7 +26,12 @@ _ISCSI_NAMES = {
     "naa": re.compile(r"naa.[A-Za-z0-9]{32}\Z").match,
 }
 _HOST_PORTS = "must be a host:port pair or multiple pairs separated by commas"
-_CSI_SECRETS = ("controllerPublishSecretRef", "controllerExpandSecretRef", "nodePublishSecretRef", "nodeExpandSecretRef")
+_CSI_SECRETS = (
+    "controllerPublishSecretRef",
+    "controllerExpandSecretRef",
+    "nodePublishSecretRef",
+    "nodeExpandSecretRef",
+)
 _MANAGED_DISK = "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"
 _BLOB_DISK = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"
 
@@ -168,8 +173,8 @@ def _validate_secret_presence(secret: Object | None, path: str) -> list[FieldErr
 def validate_secret_reference(secret: Object, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for field, check in (("name", dns_subdomain), ("namespace", dns_label)):
-        value = secret.get(field, "")
-        errors += [invalid(f"{path}.{field}", value, e) for e in check(value)] if value else [required(f"{path}.{field}")]
+        value, at = secret.get(field, ""), f"{path}.{field}"
+        errors += [invalid(at, value, e) for e in check(value)] if value else [required(at)]
     return errors
 
 
@@ -183,7 +188,7 @@ def _validate_fc(source: Object, path: str) -> list[FieldError]:
         errors.append(invalid(f"{path}.targetWWNs", names, why))
     if names and lun is None:
         errors.append(required(f"{path}.lun", "lun is required if targetWWNs is specified"))
-    elif names and not 0 <= lun <= 255:
+    elif names and lun is not None and not 0 <= lun <= 255:
         errors.append(invalid(f"{path}.lun", lun, inclusive_range(0, 255)))
     return errors
 

@@ -125,7 +125,8 @@ def _validate_resource_rule(rule: Object, path: str) -> list[FieldError]:
     errors = _validate_verbs(rule.get("verbs") or [], f"{path}.verbs")
     for field, one, many in (("apiGroups", "api group", "api groups"), ("resources", "resource", "resources")):
         values, at = rule.get(field) or [], f"{path}.{field}"
-        errors += _alone(values, at, many) if values else [required(at, f"resource rules must supply at least one {one}")]
+        missing = required(at, f"resource rules must supply at least one {one}")
+        errors += _alone(values, at, many) if values else [missing]
     namespaces, at = rule.get("namespaces") or [], f"{path}.namespaces"
     if not namespaces and not rule.get("clusterScope"):
         why = "resource rules that are not cluster scoped must supply at least one namespace"

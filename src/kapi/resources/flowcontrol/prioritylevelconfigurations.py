@@ -31,8 +31,8 @@ def default(new: Object) -> None:
         return
     _fill(limited, nominalConcurrencyShares=30, lendablePercent=0)
     queuing = (limited.get("limitResponse") or {}).get("queuing")
-    for field, value in _QUEUING.items() if queuing is not None else ():
-        queuing[field] = queuing.get(field) or value
+    if queuing is not None:
+        queuing.update({field: queuing.get(field) or value for field, value in _QUEUING.items()})
 
 
 def _fill(settings: Object, **values: int) -> None:
@@ -104,9 +104,7 @@ def _validate_queuing(queuing: Object, path: str) -> list[FieldError]:
     elif hand > queues:
         errors.append(invalid(f"{path}.handSize", hand, f"should not be greater than queues ({queues})"))
     elif math.ceil(math.log2(queues) * hand) > _HASH_BITS:
-        why = (
-            f"required entropy bits of deckSize {queues} and handSize {hand} should not be greater than {_HASH_BITS}"
-        )
+        why = f"required entropy bits of deckSize {queues} and handSize {hand} should not be greater than {_HASH_BITS}"
         errors.append(invalid(f"{path}.handSize", hand, why))
     return errors
 
@@ -166,9 +164,7 @@ RESOURCE = Resource(
     columns=(
         NAME,
         Column("Type", field_value("spec", "type")),
-        Column(
-            "NominalConcurrencyShares", field_value("spec", "limited", "nominalConcurrencyShares", absent="<none>")
-        ),
+        Column("NominalConcurrencyShares", field_value("spec", "limited", "nominalConcurrencyShares", absent="<none>")),
         _queuing("queues"),
         _queuing("handSize"),
         _queuing("queueLengthLimit"),

@@ -14,6 +14,7 @@ from kapi.resources.podspec.defaults import round_resources
 from kapi.resources.podspec.resources import validate_requirements
 from kapi.resources.podspec.scheduling import validate_tolerations
 
+_SECONDS = "tolerationSeconds"
 _TOLERATION_KEYS = ("key", "operator", "value", "effect")
 
 
@@ -40,7 +41,7 @@ def _validate_tolerations(tolerations: list[Object], path: str) -> list[FieldErr
     for i, toleration in enumerate(tolerations):
         key = tuple(toleration.get(field, "") for field in _TOLERATION_KEYS)
         if key in seen:
-            shown = {**dict(zip(_TOLERATION_KEYS, key, strict=True)), "tolerationSeconds": toleration.get("tolerationSeconds")}
+            shown = dict(zip(_TOLERATION_KEYS, key, strict=True)) | {_SECONDS: toleration.get(_SECONDS)}
             errors.append(duplicate(f"{path}[{i}]", go_struct(shown)))
         seen.add(key)
     return errors

@@ -40,10 +40,9 @@ def check_status(found: Findings, new: Object, old: Object) -> None:
     found.distinct(status.get("devices"), f"{path}.devices", device_id)
     if users and allocation is None:
         found.add(forbidden(f"{path}.reservedFor", "may not be specified when `allocated` is not set"))
-    elif users and new["metadata"].get("deletionTimestamp"):
-        if any(user not in (former.get("reservedFor") or []) for user in users):
-            why = "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set"
-            found.add(forbidden(f"{path}.reservedFor", why))
+    elif new["metadata"].get("deletionTimestamp") and any(u not in (former.get("reservedFor") or []) for u in users):
+        why = "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set"
+        found.add(forbidden(f"{path}.reservedFor", why))
     if allocation is not None and former.get("allocation") is not None:
         if allocation != former["allocation"]:
             found.declare(invalid(f"{path}.allocation", None, "field cannot be modified once set"))

@@ -33,9 +33,7 @@ def _validate(spec: Object, former: Object | None) -> list[FieldError]:
     found = Findings()
     check_selectors(found, spec.get("selectors"), "spec.selectors")
     known = former is not None and spec.get("config") == former.get("config")
-    found.each(
-        spec.get("config"), 32, "spec.config", lambda config, path: check_configuration(found, config, path, known=known)
-    )
+    found.each(spec.get("config"), 32, "spec.config", lambda c, at: check_configuration(found, c, at, known=known))
     name = spec.get("extendedResourceName")
     if name is not None:
         found.declare(*extended_resource(name, "spec.extendedResourceName"))

@@ -62,7 +62,9 @@ def _validate(spec: Object, former: Object) -> list[FieldError]:
 def validate_status_update(_: Call, new: Object, __: Object) -> list[FieldError]:
     conditions, path = (new.get("status") or {}).get("conditions") or [], "status.conditions"
     errors = validate_conditions(conditions, path)
-    return [*errors, too_many(path, len(conditions), _MOST_CONDITIONS)] if len(conditions) > _MOST_CONDITIONS else errors
+    if len(conditions) > _MOST_CONDITIONS:
+        errors.append(too_many(path, len(conditions), _MOST_CONDITIONS))
+    return errors
 
 
 def _added(added: str | None, now: float) -> str:
@@ -101,5 +103,4 @@ RESOURCE = Resource(
         Column("TimeAdded", field_value("spec", "taint", "timeAdded"), show=_added),
         AGE,
     ),
-    returns_deleted=True,
 )

@@ -11,6 +11,7 @@ from kapi.registry.table import AGE, NAME, Column, field_value
 
 _POLICIES = ("ReadWriteOnceWithFSType", "File", "None")
 _MODES = ("Persistent", "Ephemeral")
+_OFF = ("podInfoOnMount", "storageCapacity", "requiresRepublish", "seLinuxMount", "preventPodSchedulingIfMissing")
 _TOKENS_LOGGED = (
     "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible "
     "logging of tokens in volume attributes"
@@ -20,7 +21,7 @@ _TOKENS_LOGGED = (
 def default(new: Object) -> None:
     spec = new.setdefault("spec", {})
     spec.setdefault("attachRequired", True)
-    for field in ("podInfoOnMount", "storageCapacity", "requiresRepublish", "seLinuxMount", "preventPodSchedulingIfMissing"):
+    for field in _OFF:
         spec.setdefault(field, False)
     spec.setdefault("fsGroupPolicy", "ReadWriteOnceWithFSType")
     if not spec.get("volumeLifecycleModes"):
