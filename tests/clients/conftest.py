@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,9 @@ from tests.server_process import Server
 
 
 @pytest.fixture
-def own_namespace(shared_server: Server, request: pytest.FixtureRequest) -> str:
+def own_namespace(shared_server: Server) -> str:
     """Made for this test, with the service account that its pods run as."""
-    name = request.node.name.replace("_", "-").replace("[", "-").replace("]", "").lower()[:60].strip("-")
+    name = f"t-{uuid.uuid4().hex[:10]}"
     with shared_server.client() as client:
         client.create("/api/v1/namespaces", {"metadata": {"name": name}})
         client.create(f"/api/v1/namespaces/{name}/serviceaccounts", {"metadata": {"name": "default"}})

@@ -1,9 +1,13 @@
-"""One suite, three engines: a test sees the store through `kapi.storage.kv.KV` only, and no revision is a given."""
+"""One suite, three engines, and the cache for what it can answer: reads and watches.
+
+A test sees the store through `kapi.storage.kv.KV` only, and no revision is a given.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -74,14 +78,44 @@ class Store:
         asyncio.run(play())
 
 
-@pytest.fixture(params=["memory", "sqlite", pytest.param("etcd", marks=pytest.mark.etcd)])
+ENGINES = ("memory", "sqlite", pytest.param("etcd", marks=pytest.mark.etcd))
+CACHED = ("test_reads", "test_watch")
+# The cache is no engine: it does not count an object's writes, says from where on it can be watched instead of what is
+# compacted, keeps a window that compaction does not shorten, and trusts its watchers.
+NOT_CACHED = (
+    "test_a_range_at_an_old_revision_sees_what_was_deleted_and_not_what_came_later",
+    "test_a_watch_from_before_what_is_kept_fails_with_compacted",
+    "test_a_sink_that_raises_harms_neither_writers_nor_other_sinks",
+)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "store" in metafunc.fixturenames:
+        module, test = metafunc.module.__name__.rpartition(".")[2], metafunc.function.__name__
+        cached = module in CACHED and test not in NOT_CACHED
+        metafunc.parametrize("store", [*ENGINES, "cache"] if cached else ENGINES, indirect=True)
+
+
+@pytest.fixture
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     if request.param == "memory":
         yield Store(MemoryKV, durable=False)
+    elif request.param == "cache":
+        yield Store(load_cached(), durable=False)
     elif request.param == "sqlite":
         yield Store(lambda: SQLiteKV(tmp_path / "kv.db"), durable=True)
     else:
         yield Store(empty_etcd(request.getfixturevalue("etcd").url), durable=True)
+
+
+def load_cached() -> type[KV]:
+    """The class of a module beside this one, which tests cannot import by name."""
+    spec = spec_from_file_location("cached", Path(__file__).with_name("cached.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.CachedKV
 
 
 def empty_etcd(url: str) -> Callable[[], KV]:

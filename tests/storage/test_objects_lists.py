@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 
@@ -97,6 +98,29 @@ def test_a_selector_that_takes_little_from_much_fills_its_page(play):
         assert names(await shelf.objects.list(next_page(first.continuation, limit=2, selects=rare))) == ["299"]
 
     play(scenario)
+
+
+def test_a_selector_over_many_objects_pages_through_all_of_them(in_step):
+    async def scenario(shelf):
+        for i in range(0, 2500, 500):
+            await asyncio.gather(*(shelf.create(f"{j:04}", hundred=str(j % 100)) for j in range(i, i + 500)))
+
+        def picked(entry):
+            return entry.labels["hundred"] == "99"
+
+        expected = [f"{i:04}" for i in range(99, 2500, 100)]
+        assert names(await shelf.objects.list(Query(scope=SCOPE, selects=picked))) == expected
+        found, query = [], Query(scope=SCOPE, selects=picked, limit=10)
+        while True:
+            page = await shelf.objects.list(query)
+            found += names(page)
+            if page.continuation is None:
+                break
+            assert len(page.entries) == 10
+            query = next_page(page.continuation, selects=picked, limit=10)
+        assert found == expected
+
+    in_step(scenario)
 
 
 def test_a_token_of_a_compacted_revision_comes_back_as_one_that_goes_on_without_it(play):

@@ -59,6 +59,7 @@ class ServerChain:
             ),
             config.clock,
         )
+        self.catalogue = Catalogue()
         self._stores: Mapping[GroupResource, Store] = {}
         limits = Limits(
             body_bytes=config.max_request_body_bytes,
@@ -88,7 +89,7 @@ class ServerChain:
     def _create(
         self, config: GenericConfig, installer: Installer, services: ServiceControllers, security: Security
     ) -> GenericServer:
-        catalogue = Catalogue()
+        catalogue = self.catalogue
         extensions = APIExtensionsServer(config, EmptyDelegate(), installer, catalogue)
         kube = KubeServer(config, extensions, installer, catalogue, services, security)
         self._stores = kube.stores

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from kapi.api.clock import SystemClock
 from kapi.app.chain import ServerChain
 from kapi.app.config import generic_config
+from kapi.app.controllers import add_controllers
 from kapi.app.security import gatekeepers
 from kapi.app.storage import Engines, open_engines
 from kapi.app.storage_metrics import StorageMetrics
@@ -64,6 +65,7 @@ async def _run(completed: CompletedOptions, on_ready: Callable[[Ready], None] | 
             context.spawn(polling, name="storage-metrics")
 
         add_zpages(chain.server, completed)
+        add_controllers(chain, completed)
         chain.server.add_post_start_hook("start-store-compaction", look_after_storage)
         try:
             await _serve(chain.server.prepare_run(), stop, on_ready, began)
@@ -92,6 +94,7 @@ async def _serve(
     # What was made so far lives as long as the process: the collector need not look at it again.
     gc.collect()
     gc.freeze()
+    gc.enable()
     announcing = asyncio.create_task(_announce(prepared, on_ready, began))
     try:
         await prepared.run(stop)

@@ -25,7 +25,7 @@ _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 
 
 def references(pod: Object) -> frozenset[Reference]:
-    """The pod itself included. A mirror pod refers to nothing: nodes create those, and could grant themselves access."""
+    """The pod itself included. A mirror pod refers to nothing: nodes create those, and could grant themselves more."""
     metadata, spec = pod["metadata"], pod.get("spec") or {}
     namespace = metadata["namespace"]
     itself = ("pods", namespace, metadata["name"])

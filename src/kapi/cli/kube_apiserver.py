@@ -5,6 +5,7 @@ Only what help, `--version` and errors need is imported at the top; the server c
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -59,6 +60,7 @@ def _start(options: ServerRunOptions) -> int:
     for warning in completed.warnings + completed.pending:
         log.warning(warning)
 
+    gc.disable()  # until it serves: next to nothing that a start makes is garbage
     from kapi.app.run import run  # the server, which a bad flag should not wait for
 
     try:

@@ -6,6 +6,7 @@ with those flags, and says where everything is.
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import os
 import time
@@ -82,6 +83,7 @@ class Session:
     def run(self, arguments: Sequence[str]) -> int:
         options = _options(arguments)
 
+        gc.disable()  # until it serves: next to nothing that a start makes is garbage
         from kapi.app.run import run  # the server, which a bad flag should not wait for
         from kapi.telemetry.log import log
 
@@ -148,6 +150,8 @@ def server_flags(asked: Up, port: int, identity: Credentials) -> list[str]:
         f"--bind-address={asked.bind_address}",
         f"--secure-port={port}",
         f"--data-dir={asked.home.directory}",
+        "--in-process-controllers=all",
+        f"--root-ca-file={identity.ca}",
         *identity.flags(),
     ]
     if asked.in_memory:

@@ -125,19 +125,14 @@ class Watching:
 
     async def _initial_state(self) -> None:
         entries, self._position = await self._feed.state(self.wanted or kv.NO_REVISION)
-        frames: list[bytes] = []
-        for entry in entries:
-            if self.selects is None or self.selects(entry):
-                frames.append(self._frame("ADDED", entry))
-                if len(frames) >= CATCH_UP_EVENTS:
-                    await self._stream.write(b"".join(frames))
-                    frames.clear()
-                    await asyncio.sleep(0)
+        for start in range(0, len(entries), CATCH_UP_EVENTS):
+            some = entries[start : start + CATCH_UP_EVENTS]
+            frames = [self._frame("ADDED", entry) for entry in some if self.selects is None or self.selects(entry)]
+            await self._stream.write(b"".join(frames))
+            await asyncio.sleep(0)
         if self._options.bookmarks:
             end = b'"annotations":{"k8s.io/initial-events-end":"true"},'
-            frames.append(self._bookmark(self._position, end))
-        if frames:
-            await self._stream.write(b"".join(frames))
+            await self._stream.write(self._bookmark(self._position, end))
 
     # Behind
 

@@ -9,6 +9,7 @@ from kapi.endpoints.discovery import Catalogue
 from kapi.endpoints.install import Installer
 from kapi.endpoints.openapi.routes import OpenAPI
 from kapi.endpoints.priorities import PRIORITIES
+from kapi.kube.bootstrap import install_bootstrap
 from kapi.kube.resources import RESOURCES
 from kapi.kube.security import Security
 from kapi.kube.service_controllers import ServiceControllers
@@ -48,3 +49,4 @@ class KubeServer(GenericServer):
         services.install(self, self.stores)
         security.bind(self.routes, self.stores)
         self.add_post_start_hook("start-system-namespaces-controller", create_system_namespaces)
+        install_bootstrap(self, self.stores)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from kapi.options import checks
 from kapi.options.flag import flag
-from kapi.options.kinds import STRING
+from kapi.options.kinds import STRING, STRINGS
+
+CONTROLLERS = ("namespace", "root-ca-certificate-publisher", "serviceaccount")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -20,5 +23,20 @@ class KapiOptions:
         "Where the embedded store keeps its files. Unset: 'kapi' in the user's data directory.",
     )
 
+    in_process_controllers: tuple[str, ...] = flag(
+        STRINGS,
+        f"Controllers to run inside the server, where no controller manager does: all, or {', '.join(CONTROLLERS)}.",
+    )
+    root_ca_file: str = flag(
+        STRING,
+        "The certificates that the root-ca-certificate-publisher puts into every namespace. Unset: --tls-cert-file.",
+        check=checks.certificates,
+    )
+
     def validate(self) -> list[str]:
-        return []
+        known = {"all", *CONTROLLERS}
+        return [
+            f"--in-process-controllers: there is no controller {name}; there are {', '.join(sorted(known))}"
+            for name in self.in_process_controllers
+            if name not in known
+        ]

@@ -148,6 +148,16 @@ class Deletion:
                 f"({metadata.get('resourceVersion')}). The object might have been modified",
             )
 
+    def _check_own_preconditions(self, metadata: Object) -> None:
+        """A resource that is marked in its own way (a namespace) is checked in its own words, as upstream."""
+        for name, wanted, found in (
+            ("UID", self._options.uid, metadata.get("uid")),
+            ("ResourceVersion", self._options.resource_version, metadata.get("resourceVersion")),
+        ):
+            if wanted is not None and wanted != found:
+                why = f"Precondition failed: {name} in precondition: {wanted}, {name} in object meta: {found}"
+                raise errors.Conflict(self._resource.group_resource, metadata["name"], why)
+
     def _begin_grace(self, decoded: Object) -> bool:
         """Whether the object is now being deleted gracefully (its metadata says so)."""
         period_of = self._resource.strategy.grace_period

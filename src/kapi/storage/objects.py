@@ -6,6 +6,7 @@ optimistic: computed from the newest state known here, compared by the engine, c
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
@@ -22,6 +23,7 @@ from kapi.storage.direct import DirectFeed
 FILL_SECONDS = 5.0
 _DIRECT_PAGE = 500
 _LARGEST_PAGE = 10_000
+_SELECTED_AT_ONCE = 1_000
 _LARGEST_REVISION = (1 << 63) - 1
 
 Selects: TypeAlias = Callable[[Entry], bool]
@@ -221,7 +223,7 @@ class ObjectStore:
         if query.revision and query.exact:
             return await self._list_at(query, query.revision, "")
         if self._cached and await self._cache_answers(query):
-            return _page(query, self.cacher.select(query.scope), self.cacher.revision)
+            return await _page(query, self.cacher.select(query.scope), self.cacher.revision)
         return await self._list_at(query, kv.NO_REVISION, "", at_least=query.revision or kv.NO_REVISION)
 
     async def _cache_answers(self, query: Query) -> bool:
@@ -281,7 +283,7 @@ class ObjectStore:
         if revision > _LARGEST_REVISION or at_least > _LARGEST_REVISION:
             raise kv.FutureRevision(await self._kv.revision())
         if self._cached and cacher.ready and revision and cacher.changed <= revision <= cacher.revision:
-            return _page(query, cacher.select(query.scope, start), revision)
+            return await _page(query, cacher.select(query.scope, start), revision)
         if not query.scope.endswith("/"):
             return await self._one_at(query, revision, at_least)
         limit, size = query.limit, query.limit or _DIRECT_PAGE
@@ -307,12 +309,22 @@ class ObjectStore:
         if newest < at_least:
             raise kv.FutureRevision(newest)
         entries = [self._entry_of(found)] if found else []
-        return _page(query, entries, revision or newest)
+        return await _page(query, entries, revision or newest)
 
 
-def _page(query: Query, entries: Entries, revision: Revision) -> Listing:
-    taken, left = _take(entries, query.selects, query.limit)
-    return _listing(query, taken, revision, left=left)
+async def _page(query: Query, entries: Entries, revision: Revision) -> Listing:
+    if query.selects is None or len(entries) <= _SELECTED_AT_ONCE:
+        taken, left = _take(entries, query.selects, query.limit)
+        return _listing(query, taken, revision, left=left)
+    found: Entries = []
+    for start in range(0, len(entries), _SELECTED_AT_ONCE):
+        some = entries[start : start + _SELECTED_AT_ONCE]
+        taken, left = _take(some, query.selects, query.limit and query.limit - len(found))
+        found += taken
+        if query.limit and len(found) == query.limit:
+            return _listing(query, found, revision, left=left + len(entries) - start - len(some))
+        await asyncio.sleep(0)  # a first look at labels decodes each object
+    return _listing(query, found, revision)
 
 
 def _take(entries: Entries, selects: Selects | None, limit: int) -> tuple[Entries, int]:

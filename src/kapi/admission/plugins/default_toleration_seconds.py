@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kapi.admission.chain import Hook, mutating, validating
 from kapi.registry.attributes import Attributes, Operation
 
 _TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -13,6 +14,12 @@ class DefaultTolerationSeconds:
 
     def __init__(self, not_ready: int = 300, unreachable: int = 300) -> None:
         self._seconds = dict(zip(_TAINTS, (not_ready, unreachable), strict=True))
+
+    def hooks(self) -> tuple[Hook, ...]:
+        return (
+            mutating(self.mutate, *self.operations, at=None),
+            validating(self.validate, *self.operations, at=None),
+        )
 
     async def mutate(self, attributes: Attributes) -> None:
         pod = attributes.object

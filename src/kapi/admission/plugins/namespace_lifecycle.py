@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from kapi.admission.chain import Hook, mutating, validating
 from kapi.api.errors import Forbidden, NotFound
 from kapi.api.gvk import GroupResource
 from kapi.registry.attributes import Attributes, Operation
@@ -21,6 +22,12 @@ class NamespaceLifecycle:
 
     def __init__(self, namespace: Callable[[str], Awaitable[Entry | None]]) -> None:
         self._namespace = namespace
+
+    def hooks(self) -> tuple[Hook, ...]:
+        return (
+            mutating(self.mutate, *self.operations, at=None),
+            validating(self.validate, *self.operations, at=None),
+        )
 
     async def mutate(self, attributes: Attributes) -> None:
         if attributes.operation == "CREATE" and attributes.namespace and attributes.resource.resource != "namespaces":

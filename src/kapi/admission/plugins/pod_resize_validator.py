@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 
+from kapi.admission.chain import Hook, mutating, validating
 from kapi.api.errors import Forbidden
 from kapi.api.objects import Object
 from kapi.api.quantity import Quantity
@@ -24,6 +25,12 @@ class PodResizeValidator:
     ) -> None:
         self._node = node
         self._requests = requests
+
+    def hooks(self) -> tuple[Hook, ...]:
+        return (
+            mutating(self.mutate, *self.operations, at=None),
+            validating(self.validate, *self.operations, at=None),
+        )
 
     async def mutate(self, attributes: Attributes) -> None:
         """Nothing to change."""

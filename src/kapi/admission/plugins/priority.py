@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from kapi.admission.chain import Hook, mutating, validating
 from kapi.api.errors import Forbidden
 from kapi.api.objects import Object
 from kapi.registry.attributes import Attributes, Operation
@@ -19,6 +20,12 @@ class Priority:
 
     def __init__(self, classes: Callable[[], Awaitable[list[Object]]]) -> None:
         self._classes = classes
+
+    def hooks(self) -> tuple[Hook, ...]:
+        return (
+            mutating(self.mutate, *self.operations, at=None),
+            validating(self.validate, *self.operations, at=None),
+        )
 
     async def mutate(self, attributes: Attributes) -> None:
         pod = attributes.object

@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterator
 
+from kapi.admission.chain import Hook, mutating, validating
 from kapi.api.errors import Forbidden
 from kapi.api.objects import Object
 from kapi.registry.attributes import Attributes, Operation
@@ -33,6 +34,12 @@ class ServiceAccount:
 
     def __init__(self, account: Callable[[str, str], Awaitable[Entry | None]]) -> None:
         self._account = account
+
+    def hooks(self) -> tuple[Hook, ...]:
+        return (
+            mutating(self.mutate, *self.operations, at=None),
+            validating(self.validate, *self.operations, at=None),
+        )
 
     async def mutate(self, attributes: Attributes) -> None:
         pod = attributes.object

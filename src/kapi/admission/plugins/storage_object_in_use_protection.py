@@ -5,6 +5,7 @@ The finalizer that says so is put on when they are created; the controllers that
 
 from __future__ import annotations
 
+from kapi.admission.chain import Hook, mutating, validating
 from kapi.registry.attributes import Attributes, Operation
 
 _FINALIZERS = {
@@ -17,6 +18,12 @@ _FINALIZERS = {
 class StorageObjectInUseProtection:
     name = "StorageObjectInUseProtection"
     operations: frozenset[Operation] = frozenset(("CREATE",))
+
+    def hooks(self) -> tuple[Hook, ...]:
+        return (
+            mutating(self.mutate, *self.operations, at=None),
+            validating(self.validate, *self.operations, at=None),
+        )
 
     async def mutate(self, attributes: Attributes) -> None:
         finalizer = _FINALIZERS.get(attributes.resource.group_resource)

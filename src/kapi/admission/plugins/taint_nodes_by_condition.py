@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kapi.admission.chain import Hook, mutating, validating
 from kapi.registry.attributes import Attributes, Operation
 
 _NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
@@ -10,6 +11,12 @@ _NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 class TaintNodesByCondition:
     name = "TaintNodesByCondition"
     operations: frozenset[Operation] = frozenset(("CREATE",))
+
+    def hooks(self) -> tuple[Hook, ...]:
+        return (
+            mutating(self.mutate, *self.operations, at=None),
+            validating(self.validate, *self.operations, at=None),
+        )
 
     async def mutate(self, attributes: Attributes) -> None:
         node = attributes.object

@@ -9,6 +9,7 @@ from kapi.api import errors
 from kapi.api.authorizer import Authorizer, Decision
 from kapi.api.fields import FieldError, forbidden, go_struct, invalid, required
 from kapi.api.gvk import GroupKind
+from kapi.api.names import label_key, label_value
 from kapi.api.objects import Object
 from kapi.api.request_info import RequestInfo
 from kapi.api.selectors import InvalidSelector, new_requirement, parse_field_selector, parse_label_selector
@@ -55,11 +56,11 @@ def _validate_resource(attributes: Object) -> list[FieldError]:
     for kind in ("fieldSelector", "labelSelector"):
         selector = attributes.get(kind)
         if selector is not None:
-            found += _validate_selector(selector, f"spec.resourceAttributes.{kind}")
+            found += _validate_selector(selector, f"spec.resourceAttributes.{kind}", labels=kind == "labelSelector")
     return found
 
 
-def _validate_selector(selector: Object, path: str) -> list[FieldError]:
+def _validate_selector(selector: Object, path: str, *, labels: bool) -> list[FieldError]:
     raw, requirements = selector.get("rawSelector"), selector.get("requirements") or []
     if raw and requirements:
         return [invalid(f"{path}.rawSelector", raw, "may not specified at the same time as requirements")]
@@ -68,14 +69,14 @@ def _validate_selector(selector: Object, path: str) -> list[FieldError]:
         return [required(f"{path}.requirements", why)]
     found: list[FieldError] = []
     for i, requirement in enumerate(requirements):
-        found += _validate_requirement(requirement, f"{path}.requirements[{i}]")
+        found += _validate_requirement(requirement, f"{path}.requirements[{i}]", labels=labels)
     return found
 
 
-def _validate_requirement(requirement: Object, path: str) -> list[FieldError]:
+def _validate_requirement(requirement: Object, path: str, *, labels: bool) -> list[FieldError]:
     found: list[FieldError] = []
     key, operator, values = (requirement.get(f) for f in ("key", "operator", "values"))
-    if not key:
+    if not labels and not key:
         return [required(f"{path}.key", "must be specified")]
     if operator in ("In", "NotIn"):
         if not values:
@@ -83,6 +84,10 @@ def _validate_requirement(requirement: Object, path: str) -> list[FieldError]:
     elif operator in ("Exists", "DoesNotExist") and values:
         why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
         found.append(forbidden(f"{path}.values", why))
+    if labels:
+        found += [invalid(f"{path}.key", key or "", problem) for problem in label_key(key or "")]
+        for i, value in enumerate(values or ()):
+            found += [invalid(f"{path}.values[{i}]", value, problem) for problem in label_value(value)]
     return found
 
 

@@ -88,8 +88,7 @@ def mark_deleting(decoded: Object, now: str) -> None:
 
 
 def fields_of(decoded: Object) -> dict[str, str]:
-    phase = decoded.get("status", {}).get("phase", "")
-    return {**metadata_fields(decoded), "status.phase": phase, "name": decoded["metadata"].get("name", "")}
+    return {**metadata_fields(decoded), "status.phase": decoded.get("status", {}).get("phase", "")}
 
 
 RESOURCE = Resource(
@@ -127,6 +126,6 @@ RESOURCE = Resource(
     },
     columns=(NAME, Column("Status", field_value("status", "phase")), AGE),
     fields_of=fields_of,
-    field_names=("status.phase", "name"),
+    field_names=("status.phase",),
     returns_deleted=True,
 )

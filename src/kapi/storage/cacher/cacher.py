@@ -19,7 +19,7 @@ from kapi.storage.cacher.entry import Entry, EntryMaker, Shape, Undecodable
 from kapi.storage.cacher.window import CacheEvent, Window
 from kapi.telemetry.log import log
 
-PAGE = 5_000
+PAGE = 2_000  # as many as are made into entries in one turn of the loop
 RETRY_SECONDS = 1.0
 PROGRESS_SECONDS = 0.1
 # How long a read waits for a revision the cache has not seen, as upstream's blockTimeout.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import orjson
@@ -17,6 +18,7 @@ from kapi.storage import kv
 
 FieldsOf: TypeAlias = Callable[[Object], Mapping[str, str]]
 _METADATA = b'"metadata":{'
+_NO_LABELS: Mapping[str, str] = MappingProxyType({})  # one for all that have none
 
 
 class Undecodable(kv.StorageError):
@@ -71,20 +73,19 @@ class Entry:
 
     @property
     def labels(self) -> Mapping[str, str]:
-        if self._labels is None:
-            self._select()
-        return self._labels  # type: ignore[return-value]
+        labels = self._labels
+        if labels is None:
+            labels = self._labels = self.object["metadata"].get("labels") or _NO_LABELS
+        return labels
 
     @property
     def fields(self) -> Mapping[str, str]:
-        if self._fields is None:
-            self._select()
-        return self._fields  # type: ignore[return-value]
-
-    def _select(self) -> None:
-        decoded = self.object
-        self._labels = decoded["metadata"].get("labels") or {}
-        self._fields = self._shape.fields_of(decoded)
+        fields = self._fields
+        if fields is None:
+            decoded = self.object
+            self._labels = decoded["metadata"].get("labels") or _NO_LABELS
+            fields = self._fields = self._shape.fields_of(decoded)
+        return fields
 
     def at(self, revision: Revision) -> Entry:
         """The same object with another resourceVersion, as a DELETED event carries it."""

@@ -1,0 +1,63 @@
+"""What plugins look up: objects of other resources, from the cache.
+
+Made before there are stores and bound to them once the server is installed. Reads need not wait once a resource's
+cache is filled, so the common case of a hook is a plain call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kapi.api.gvk import GroupResource
+from kapi.api.objects import Object, Revision
+from kapi.registry.store import Store
+from kapi.storage.cacher.entry import Entry
+from kapi.storage.objects import Query
+
+
+class Lookup:
+    def __init__(self) -> None:
+        self.stores: Mapping[GroupResource, Store] = {}
+
+    def bind(self, stores: Mapping[GroupResource, Store]) -> None:
+        self.stores = stores
+
+    def cached(self, resource: GroupResource, namespace: str, name: str) -> Entry | None:
+        """What the cache has; None also when it has not been filled yet."""
+        store = self.stores[resource]
+        cacher = store.objects.cacher
+        return cacher.get(store.key(namespace, name)) if cacher.ready else None
+
+    async def get(self, resource: GroupResource, namespace: str, name: str) -> Entry | None:
+        """From the cache, and from the store before an object is said to be missing."""
+        entry = self.cached(resource, namespace, name)
+        if entry is not None:
+            return entry
+        store = self.stores[resource]
+        return await store.objects.get(store.key(namespace, name), None)
+
+    def listed(self, resource: GroupResource, namespace: str = "") -> list[Entry] | None:
+        """The objects of a namespace, or all, as the cache has them; None when it has not been filled yet."""
+        store = self.stores.get(resource)
+        if store is None:
+            return []
+        cacher = store.objects.cacher
+        return cacher.select(store.scope(namespace)) if cacher.ready else None
+
+    async def list(self, resource: GroupResource, namespace: str = "") -> list[Entry]:
+        found = self.listed(resource, namespace)
+        if found is not None:
+            return found
+        store = self.stores[resource]
+        listing = await store.list(Query(scope=store.scope(namespace), revision=Revision(0)))
+        return listing.entries
+
+
+def decoded(entry: Entry) -> Object:
+    """The object, decoded once for all who only read it."""
+    if entry.renderings is None:
+        entry.renderings = {}
+    found: Object | None = entry.renderings.get("decoded")
+    if found is None:
+        found = entry.renderings["decoded"] = entry.object
+    return found

@@ -1,0 +1,48 @@
+"""PodTopologyLabels: a pod carries the zone and the region of the node it runs on."""
+
+from __future__ import annotations
+
+from kapi.admission.chain import Hook, mutating
+from kapi.admission.lookup import Lookup
+from kapi.admission.resources import NODES, PODS
+from kapi.admission.services import Services
+from kapi.api.objects import Object
+from kapi.registry.attributes import Attributes
+
+_COPIED = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+
+
+class PodTopologyLabels:
+    name = "PodTopologyLabels"
+
+    def __init__(self, lookup: Lookup) -> None:
+        self._lookup = lookup
+
+    def hooks(self) -> tuple[Hook, ...]:
+        return (
+            mutating(self.on_pod, "CREATE", of=(PODS,)),
+            mutating(self.on_binding, "CREATE", of=(PODS,), at=("binding",)),
+        )
+
+    def on_pod(self, attributes: Attributes) -> None:
+        pod = attributes.object or {}
+        if pod["spec"].get("nodeName"):
+            self._label(pod, pod["spec"]["nodeName"])
+
+    def on_binding(self, attributes: Attributes) -> None:
+        """The labels of a binding become the pod's."""
+        binding = attributes.object or {}
+        target = binding.get("target") or {}
+        if target.get("kind") == "Node" and target.get("name"):
+            self._label(binding, target["name"])
+
+    def _label(self, holder: Object, node: str) -> None:
+        entry = self._lookup.cached(NODES, "", node)
+        found = {} if entry is None else {key: entry.labels[key] for key in _COPIED if key in entry.labels}
+        if found:
+            metadata = holder.setdefault("metadata", {})
+            metadata["labels"] = {**(metadata.get("labels") or {}), **found}
+
+
+def build(services: Services, _: Object | None) -> PodTopologyLabels:
+    return PodTopologyLabels(services.lookup)

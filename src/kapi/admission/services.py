@@ -1,0 +1,33 @@
+"""What plugins are made of: the parts of the server that they look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from kapi.admission.lookup import Lookup
+from kapi.api.authorizer import Authorizer
+from kapi.api.clock import Clock
+from kapi.api.objects import Object
+from kapi.api.quantity import Quantity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodResources:
+    """What a pod's spec comes to, as the pod's own rules reckon it."""
+
+    of_containers: Callable[[Object, str], Mapping[str, Quantity]]  # requests or limits of all containers together
+    requests: Callable[[Object], Mapping[str, Quantity]]
+    quality_of_service: Callable[[Object], str]
+    is_extended: Callable[[str], bool]  # whether a resource's name is one that only some nodes know
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    lookup: Lookup
+    authorizer: Authorizer
+    clock: Clock
+    pod_resources: PodResources
+    not_ready_seconds: int = 300
+    unreachable_seconds: int = 300
+    features: Mapping[str, bool] = field(default_factory=dict)
