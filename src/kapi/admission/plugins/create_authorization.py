@@ -19,7 +19,7 @@ class CreateAuthorization:
         self._authorizer = authorizer
 
     def hooks(self) -> Iterable[Hook]:
-        return (validating(self._validate, "CREATE"),)
+        return (validating(self._validate, "CREATE", at=None),)
 
     def _validate(self, attributes: Attributes) -> Awaitable[None] | None:
         return self._authorize(attributes) if attributes.call.info.verb in ("update", "patch") else None

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from kapi.admission.chain import Hook, mutating, validating
-from kapi.registry.attributes import Attributes, Operation
+from kapi.admission.chain import Hook, mutating
+from kapi.admission.resources import PODS
+from kapi.admission.services import Services
+from kapi.api.objects import Object
+from kapi.registry.attributes import Attributes
 
 _TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 
 class DefaultTolerationSeconds:
     name = "DefaultTolerationSeconds"
-    operations: frozenset[Operation] = frozenset(("CREATE", "UPDATE"))
 
     def __init__(self, not_ready: int = 300, unreachable: int = 300) -> None:
         self._seconds = dict(zip(_TAINTS, (not_ready, unreachable), strict=True))
@@ -21,11 +24,11 @@ class DefaultTolerationSeconds:
             validating(self.validate, *self.operations, at=None),
         )
 
-    async def mutate(self, attributes: Attributes) -> None:
-        pod = attributes.object
-        if attributes.resource.group_resource != ("", "pods") or attributes.subresource or pod is None:
-            return
-        spec = pod["spec"]
+    def hooks(self) -> tuple[Hook, ...]:
+        return (mutating(self.mutate, "CREATE", "UPDATE", of=(PODS,)),)
+
+    def mutate(self, attributes: Attributes) -> None:
+        spec = (attributes.object or {})["spec"]
         tolerations = spec.get("tolerations") or []
         tolerated = {t.get("key") or "" for t in tolerations if t.get("effect") in (None, "", "NoExecute")}
         missing = [] if "" in tolerated else [key for key in _TAINTS if key not in tolerated]
@@ -35,5 +38,6 @@ class DefaultTolerationSeconds:
                 for key in missing
             ]
 
-    async def validate(self, attributes: Attributes) -> None:
-        """Nothing to refuse."""
+
+def build(services: Services, _: Object | None) -> DefaultTolerationSeconds:
+    return DefaultTolerationSeconds(services.not_ready_seconds, services.unreachable_seconds)
