@@ -103,3 +103,45 @@ class Api:
 @pytest.fixture
 def api(namespace: Namespace) -> Api:
     return Api(namespace.client, namespace.name)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Cluster-scoped objects, at paths such as `rbac.authorization.k8s.io/v1:clusterroles`. `name` is nobody else's."""
+
+    client: Client
+    name: str
+
+    def call(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+        group_version, _, rest = path.partition(":")
+        url = f"/{'api' if group_version == 'v1' else 'apis'}/{group_version}/{rest}"
+        if isinstance(body, dict) and method == "POST":
+            body = {**body, "apiVersion": group_version, "metadata": {"name": self.name, **body.get("metadata", {})}}
+        response = self.client.send(method, url, body, **headers)
+        warnings = [line.partition('"')[2].removesuffix('"') for line in response.headers.get_all("Warning") or []]
+        return Answer(response.status, json.loads(response.read()), warnings)
+
+    def problems(self, path: str, body: Any) -> list[str]:
+        """What is wrong with a new object, field by field."""
+        return self.call("POST", path, body).problems
+
+    def made(self, path: str, body: Any) -> Any:
+        answer = self.call("POST", path, body)
+        assert answer.status == 201, answer.body
+        return answer.body
+
+    def put(self, path: str, body: Any) -> Answer:
+        return self.call("PUT", f"{path}/{body['metadata']['name']}", body)
+
+    def cells(self, path: str) -> dict[str, Any]:
+        """The row of the one object of that name, by column."""
+        answer = self.call("GET", f"{path}/{self.name}", accept="application/json;as=Table;v=v1;g=meta.k8s.io")
+        assert answer.status == 200, answer.body
+        names = [column["name"] for column in answer.body["columnDefinitions"]]
+        return dict(zip(names, answer.body["rows"][0]["cells"], strict=True))
+
+
+@pytest.fixture
+def cluster(shared_server: Server) -> Iterator[Cluster]:
+    with shared_server.client() as client:
+        yield Cluster(client, f"t-{uuid.uuid4().hex[:10]}")

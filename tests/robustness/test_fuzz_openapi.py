@@ -7,19 +7,17 @@ A failure prints the seed's request; the same seed makes the same request again.
 from __future__ import annotations
 
 import http.client
-import json
 import os
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
-from tests.robustness.fuzz import Attempt, Fuzzer, Operation, operations
-from tests.server_process import Client, Server
+from tests.robustness.fuzz import Fuzzer, Operation, operations
+from tests.robustness.fuzz_answers import answer, problem
+from tests.server_process import Server
 
 ROUNDS = 40 if os.environ.get("KAPI_LONG") == "1" else 4
-SECONDS = 5.0
 NAMESPACE = "fuzz"
 NAMES = {
     "namespace": (NAMESPACE, NAMESPACE, NAMESPACE, "missing"),
@@ -68,43 +66,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
     finally:
         server.end()
-
-
-def answer(client: Client, attempt: Attempt, *, whole: bool) -> tuple[int, bytes]:
-    client.connection.request(attempt.method, attempt.url, attempt.body, attempt.headers)
-    response = client.connection.getresponse()
-    if whole:
-        return response.status, response.read()
-    client.connection.close()
-    return response.status, b""
-
-
-def problem(attempt: Attempt, status: int, body: bytes, seconds: float) -> str:
-    """What is wrong with an answer; empty when nothing is."""
-    if seconds > SECONDS:
-        return f"took {seconds:.1f} s"
-    if status >= 500 and not documented(attempt, status, body):
-        return f"answered {status}: {body[:500]!r}"
-    if status >= 400 and body and attempt.headers["accept"] == "application/json" and not told(status, body):
-        return f"answered {status} without a Status: {body[:300]!r}"
-    return ""
-
-
-def told(status: int, body: bytes) -> bool:
-    try:
-        answered: Any = json.loads(body)
-    except ValueError:
-        return False
-    return bool(answered.get("kind") == "Status" and answered.get("code") == status and answered.get("message"))
-
-
-def documented(attempt: Attempt, status: int, body: bytes) -> bool:
-    """Server errors that a real one answers as well."""
-    message = body.decode(errors="replace")
-    return any(text in message for text in EXPECTED.get(status, ()))
-
-
-EXPECTED: dict[int, tuple[str, ...]] = {}
 
 
 @pytest.mark.parametrize("group", GROUPS)

@@ -6,9 +6,19 @@ from kapi.api import errors
 from kapi.api.call import Call
 from kapi.api.gvk import GroupVersionKind
 from kapi.api.objects import Object
-from kapi.codec.decode import PROTOBUF, decode_object, decode_options
+from kapi.codec.decode import (
+    PROTOBUF,
+    Decoded,
+    decode_object,
+    decode_options,
+    decode_untyped,
+    strict_message,
+    summary,
+)
+from kapi.codec.strict import unknown
 from kapi.endpoints.endpoint import Endpoint
 from kapi.registry.options import WriteOptions
+from kapi.registry.resource import Resource, Untyped
 
 JSON, YAML = "application/json", "application/yaml"
 _UNKNOWN_FORMAT = (
@@ -41,7 +51,10 @@ async def read_object(call: Call, endpoint: Endpoint, options: WriteOptions) -> 
 
 def decode_body(call: Call, endpoint: Endpoint, body: bytes, kind: str, options: WriteOptions) -> Object:
     resource = endpoint.resource
-    decoded = decode_object(body, kind, resource.gvk, options.field_validation, type_=resource.schema)
+    if resource.untyped is not None:
+        decoded = _decode_custom(body, kind, resource, resource.untyped, options)
+    else:
+        decoded = decode_object(body, kind, resource.gvk, options.field_validation, type_=resource.schema)
     for warning in decoded.warnings:
         call.warn(warning)
     new = decoded.object
@@ -51,6 +64,33 @@ def decode_body(call: Call, endpoint: Endpoint, body: bytes, kind: str, options:
     if resource.strategy.default is not None:
         resource.strategy.default(new)
     return new
+
+
+def _decode_custom(body: bytes, kind: str, resource: Resource, untyped: Untyped, options: WriteOptions) -> Decoded:
+    """A custom resource's object: JSON, then its definition's schema."""
+    decoded = decode_untyped(body, kind, resource.kind, options.field_validation)
+    given, expected = decoded.gvk, resource.gvk
+    if not given.kind or not given.version:
+        field = "Kind" if not given.kind else "apiVersion"
+        text = body.decode("utf-8", "replace")
+        why = f"Object '{field}' is missing in '{text}' ({summary(body)})"
+        raise errors.BadRequest(f"the object provided is unrecognized (must be of type {resource.kind}): {why}")
+    if given.group_version != expected.group_version:
+        raise errors.BadRequest(
+            f"the API version in the data ({given.group_version}) does not match the expected API version "
+            f"({expected.group_version})"
+        )
+    try:
+        problems = [*decoded.problems, *(unknown(path) for path in untyped.settle(decoded.object))]
+    except ValueError as malformed:
+        raise errors.BadRequest(_cannot_be_handled(resource, str(malformed))) from None
+    if problems and options.field_validation == "Strict":
+        raise errors.BadRequest(_cannot_be_handled(resource, strict_message(problems)))
+    return Decoded(decoded.object, given, problems if options.field_validation == "Warn" else [])
+
+
+def _cannot_be_handled(resource: Resource, why: str) -> str:
+    return f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {why}'
 
 
 def deduplicate_owners(call: Call, new: Object) -> None:

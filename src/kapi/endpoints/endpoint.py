@@ -32,7 +32,7 @@ class Endpoint:
 
     def form(self, call: Call, *, streaming: bool = False) -> Form:
         """In which form the client wants this resource's objects."""
-        is_custom = self.resource.given_schema is not None
+        is_custom = self.resource.untyped is not None
         return negotiate(call.request.headers.get("accept"), streaming=streaming, binary=not is_custom)
 
     def to_stored(self, new: Object) -> Object:

@@ -13,10 +13,10 @@ from kapi.endpoints import discovery
 from kapi.endpoints.endpoint import Endpoint
 from kapi.endpoints.failures import failure
 from kapi.endpoints.reading import get, list_
-from kapi.endpoints.subresources import act, view_get, view_patch, view_update
+from kapi.endpoints.subresources import act, connect, view_get, view_patch, view_update
 from kapi.endpoints.virtual import virtual
 from kapi.endpoints.watch import watch
-from kapi.endpoints.writing import create, delete, delete_collection, patch, target_of, update
+from kapi.endpoints.writing import create, delete, delete_collection, patch, update
 from kapi.registry.resource import View
 from kapi.wire.messages import Response
 
@@ -76,7 +76,7 @@ class GroupVersionHandler:
         _check_served(info, endpoint)
         verb = _verb(call, endpoint)
         if verb not in endpoint.resource.names.verbs:
-            raise MethodNotAllowed
+            raise _not_offered(call, endpoint, verb)
         call.warn(endpoint.resource.deprecated)
         resource = endpoint.resource.virtual
         if resource is not None:
@@ -91,13 +91,27 @@ class GroupVersionHandler:
         if subresource.connect is not None:
             if call.request.method not in subresource.connect.methods:
                 raise MethodNotAllowed
-            return subresource.connect.run(call, endpoint.store, target_of(call))
+            return connect(call, endpoint, subresource.connect)
         verb = _ITEM.get(call.request.method)
         if verb is None or verb not in subresource.verbs:
             raise MethodNotAllowed
         if subresource.view is not None:
             return VIEW_VERBS[verb](call, endpoint, subresource.view)
         return VERBS[verb](call, endpoint)
+
+
+def _not_offered(call: Call, endpoint: Endpoint, verb: str) -> APIError:
+    if verb != "watch":
+        return MethodNotAllowed()
+    if call.info.parts and "/watch/" in call.info.path:
+        return UnknownResource()  # the legacy path exists only for what can be watched
+    if "list" not in endpoint.resource.names.verbs:
+        return MethodNotAllowed()
+    call.warn(endpoint.resource.deprecated)
+    plural = endpoint.resource.names.plural
+    error = MethodNotAllowed(f'watch is not supported on resources of kind "{plural}"')
+    error.details = {"kind": plural}
+    return error
 
 
 def _verb(call: Call, endpoint: Endpoint) -> str:

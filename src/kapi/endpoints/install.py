@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kapi.api.clock import Clock
-from kapi.api.gvk import GroupResource, GroupVersion
+from kapi.api.gvk import GroupKind, GroupResource, GroupVersion
 from kapi.api.settings import Settings
 from kapi.endpoints.discovery import GroupVersionEntry, ResourceEntry, SubresourceEntry
 from kapi.endpoints.endpoint import Endpoint, Limits
@@ -15,14 +15,24 @@ from kapi.endpoints.render import Renderer
 from kapi.registry.attributes import Admission
 from kapi.registry.resource import Resource
 from kapi.registry.store import Store
-from kapi.storage.cacher.entry import Shape
+from kapi.storage.cacher.entry import EntryMaker, Shape
 from kapi.storage.factory import StorageFactory
+from kapi.storage.objects import ObjectStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installed:
     handlers: Mapping[GroupVersion, GroupVersionHandler]
     stores: Mapping[GroupResource, Store]
+
+
+_OLDER_STORED = {
+    GroupKind("apiextensions.k8s.io", "CustomResourceDefinition"): "v1beta1",
+    GroupKind("certificates.k8s.io", "ClusterTrustBundle"): "v1beta1",
+    GroupKind("certificates.k8s.io", "PodCertificateRequest"): "v1beta1",
+    GroupKind("resource.k8s.io", "DeviceTaintRule"): "v1beta2",
+    GroupKind("storagemigration.k8s.io", "StorageVersionMigration"): "v1beta1",
+}
 
 
 class Installer:
@@ -35,7 +45,7 @@ class Installer:
         self._admission = admission
         self._clock = clock
         self._limits = limits
-        self._settings = settings
+        self.settings = settings
 
     def install(self, resources: Iterable[Resource], priorities: Mapping[GroupVersion, tuple[int, int]]) -> Installed:
         """`priorities` order the groups and the versions within a group."""
@@ -45,12 +55,20 @@ class Installer:
         handlers = {}
         for gv, found in endpoints.items():
             entry = _entry(gv, found, priorities[gv])
-            handlers[gv] = GroupVersionHandler(found, entry, self._settings)
+            handlers[gv] = GroupVersionHandler(found, entry, self.settings)
         stores = {e.resource.group_resource: e.store for found in endpoints.values() for e in found.values()}
         for found in endpoints.values():
             for endpoint in found.values():
                 endpoint.store.peers = stores
         return Installed(handlers=handlers, stores=stores)
+
+    def passing(self, resource: Resource, make_entry: EntryMaker) -> Endpoint:
+        """The endpoint of a resource that may go again: `retire` ends it."""
+        objects = self._factory.passing(resource.group_resource, resource.prefix, make_entry)
+        return self._over(resource, objects)
+
+    async def retire(self, endpoint: Endpoint) -> None:
+        await self._factory.retire(endpoint.store.objects)
 
     def endpoint(self, resource: Resource) -> Endpoint:
         conversion = resource.conversion
@@ -58,7 +76,9 @@ class Installer:
         stored = resource.group_resource if conversion is None else conversion.stored_resource
         shape = Shape(kind=gvk.kind, api_version=str(gvk.group_version), fields_of=resource.fields_of)
         prefix = resource.prefix or resource.names.plural
-        objects = self._factory.objects(stored, prefix, shape, expires=resource.expires)
+        return self._over(resource, self._factory.objects(stored, prefix, shape, expires=resource.expires))
+
+    def _over(self, resource: Resource, objects: ObjectStore) -> Endpoint:
         return Endpoint(
             resource=resource,
             store=Store(resource, objects, self._admission, self._clock),
@@ -109,4 +129,8 @@ def _resource_entry(resource: Resource) -> ResourceEntry:
 def _stored_as(resource: Resource) -> tuple[str, str, str] | None:
     if resource.virtual is not None:
         return None
-    return resource.gvk if resource.conversion is None else resource.conversion.stored
+    if resource.conversion is not None:
+        return resource.conversion.stored
+    # As upstream, which still stores some kinds in an older version: clients compare the hash over servers.
+    version = _OLDER_STORED.get(resource.group_kind, resource.version)
+    return resource.group, version, resource.kind

@@ -113,7 +113,7 @@ def check_known_fields(resource: Resource, fields: FieldSelector) -> None:
     known = ("metadata.name", "metadata.namespace", *resource.field_names)
     for requirement in fields.requirements:
         if requirement.field not in known:
-            if resource.field_names:
+            if resource.field_names or resource.untyped is not None:
                 raise errors.BadRequest(resource.unknown_field.format(requirement.field))
             raise errors.BadRequest(
                 f'"{requirement.field}" is not a known field selector: only "metadata.name", "metadata.namespace"'

@@ -34,8 +34,17 @@ CONTENT_TYPES = {
 _REJECTED = "the server rejected our request due to an error in our request"
 
 
-def patch_type(call: Call) -> str:
+_CUSTOM_FORMATS = (
+    "the body of the request was in an unknown format - accepted media types include: "
+    "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
+)
+
+
+def patch_type(call: Call, *, is_custom: bool = False) -> str:
+    """Custom resources have no strategic merge: that needs a built-in type."""
     given = content_type(call)
+    if is_custom and (given not in CONTENT_TYPES.values() or given == CONTENT_TYPES["strategic"]):
+        raise errors.UnsupportedMediaType(_CUSTOM_FORMATS)
     if given not in CONTENT_TYPES.values():
         error = errors.UnsupportedMediaType("415: Unsupported Media Type")
         error.details = {}
@@ -86,7 +95,7 @@ class Patching:
         try:
             value = json.loads(body)
         except json.JSONError as error:
-            strategic = self._kind == CONTENT_TYPES["strategic"]
+            strategic = self._kind == CONTENT_TYPES["strategic"] and body
             raise errors.BadRequest(f"error decoding patch: {error}" if strategic else "invalid JSON patch") from None
         if value is None and self._kind == CONTENT_TYPES["merge"]:
             raise errors.BadRequest("Invalid JSON Patch")
@@ -138,7 +147,9 @@ class Patching:
             return json_patch.apply(live, self._patch)
         if self._kind == CONTENT_TYPES["merge"]:
             return merge_patch.apply(copied(live), self._patch)
-        return strategic_merge.apply(live, self._patch, self._endpoint.resource.schema)
+        merged = strategic_merge.apply(live, self._patch, self._endpoint.resource.schema)
+        # It works on the type, which has no say in what it is called.
+        return {**merged, "kind": live["kind"], "apiVersion": live["apiVersion"]}
 
     def applied(self, live: Object | None) -> Object:
         resource = self._endpoint.resource
@@ -168,12 +179,16 @@ class Patching:
         resource = self._endpoint.resource
         if not isinstance(new, dict):
             raise self._unfit(new, f"json: cannot unmarshal {json_type(new)} into Go value")
-        self._check_kind(new)
+        if resource.untyped is None:
+            self._check_kind(new)
+        else:
+            self._check_said(new)
         shown = orjson.dumps(new)
         try:
-            unknown = [f'unknown field "{path}"' for path in decode(resource.schema, new)]
-        except TypeMismatch as mismatch:
-            raise self._unfit(orjson.loads(shown), mismatch.message) from None
+            paths = decode(resource.schema, new) if resource.untyped is None else resource.untyped.settle(new)
+        except (TypeMismatch, ValueError) as mismatch:
+            raise self._unfit(orjson.loads(shown), str(mismatch)) from None
+        unknown = [f'unknown field "{path}"' for path in paths]
         problems = [*self._duplicates, *unknown]
         if problems and self._options.field_validation == "Strict":
             raise self._unfit(orjson.loads(shown), strict_message(problems))
@@ -186,6 +201,14 @@ class Patching:
         if resource.strategy.default is not None:
             resource.strategy.default(new)
         return new
+
+    @staticmethod
+    def _check_said(new: Object) -> None:
+        """A custom resource's object says what it is; whether that is right is a matter of validation."""
+        for field in ("kind", "apiVersion"):
+            if not isinstance(new.get(field), str) or not new[field]:
+                shown = "Kind" if field == "kind" else field
+                raise errors.InternalError(f"Object '{shown}' is missing in 'object has no {field} field'")
 
     def _check_kind(self, new: Object) -> None:
         """The patched object is still what it was; a kind that was patched away is put back."""

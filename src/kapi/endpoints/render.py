@@ -77,6 +77,9 @@ class Renderer:
             yield from self._items(listing.entries, metadata)
 
     def _items(self, entries: Sequence[Entry], metadata: Object) -> Iterator[bytes]:
+        if self._resource.untyped is not None:
+            # As upstream: a list that has no Go type tells of its end.
+            metadata = {"continue": "", **metadata}
         head = b'%b"metadata":%b,"items":[' % (self._list_head, orjson.dumps(metadata))
         # A typed list's items do not repeat their kind; a custom resource's do.
         convert = self._resource.conversion

@@ -21,7 +21,7 @@ from kapi.endpoints.writing import manager_of, target_of
 from kapi.patch.apply.scale import ReplicasPaths, to_parent, to_scale
 from kapi.patch.apply.update import track_update
 from kapi.registry.options import WriteOptions
-from kapi.registry.resource import Action, Resource, View
+from kapi.registry.resource import Action, Connect, Resource, View
 from kapi.registry.store import Transform
 from kapi.schema.loader import type_of
 from kapi.wire.messages import Response
@@ -49,8 +49,16 @@ async def act(call: Call, endpoint: Endpoint, action: Action) -> Response:
         now=rfc3339(endpoint.store.clock.now()),
         subresource=call.info.subresource,
     )
-    result = await action.run(call, endpoint.store, target_of(call), given, options)
+    store, target = endpoint.store, target_of(call)
+    await store.admit(store.attributes(call, "CREATE", target, given, None, options, kind=action.gvk))
+    result = await action.run(call, store, target, given, options)
     return await respond(call, 201, orjson.dumps(result), _plain(form))
+
+
+async def connect(call: Call, endpoint: Endpoint, to: Connect) -> Response:
+    store, target = endpoint.store, target_of(call)
+    await store.admit(store.attributes(call, "CONNECT", target, None, None, WriteOptions()))
+    return await to.run(call, store, target)
 
 
 async def view_get(call: Call, endpoint: Endpoint, view: View) -> Response:
@@ -79,7 +87,7 @@ async def view_update(call: Call, endpoint: Endpoint, view: View) -> Response:
 
 
 async def view_patch(call: Call, endpoint: Endpoint, view: View) -> Response:
-    kind = patch_type(call)
+    kind = patch_type(call, is_custom=endpoint.resource.untyped is not None)
     form = negotiate(call.request.headers.get("accept"))
     applies = kind == CONTENT_TYPES["apply"]
     options = write_options(call, "PatchOptions", apply=applies)

@@ -14,7 +14,7 @@ from kapi.endpoints.params import write_options
 from kapi.endpoints.render import include_object
 from kapi.endpoints.respond import respond
 from kapi.endpoints.subresources import act
-from kapi.endpoints.writing import track
+from kapi.endpoints.writing import target_of, track
 from kapi.registry.resource import Virtual
 from kapi.wire.messages import Response
 
@@ -32,6 +32,8 @@ async def virtual(call: Call, endpoint: Endpoint, verb: str, resource: Virtual) 
             new["metadata"].pop("namespace", None)
         check_namespace(call, endpoint, new)
         track(call, endpoint, None, new, options)
+        store = endpoint.store
+        await store.admit(store.attributes(call, "CREATE", target_of(call), new, None, options))
         return await respond(call, 201, orjson.dumps(await resource.create(call, new, options)), plain)
     if verb == "get" and resource.get is not None:
         found = await resource.get(call, call.info.name)

@@ -251,7 +251,7 @@ class Watching:
 
 def _zero_fields(endpoint: Endpoint) -> bytes:
     """What follows the metadata of an object without content, up to its last brace: Go writes some fields always."""
-    if endpoint.resource.given_schema is not None:
+    if endpoint.resource.untyped is not None:
         return b"}"  # a custom resource has no type that could have a zero value
     fields = {name: value for name, value in zero(endpoint.resource.schema).items() if name != "metadata"}
     return b"," + orjson.dumps(fields)[1:] if fields else b"}"

@@ -19,13 +19,13 @@ from kapi.endpoints.bodies import (
     read_object,
 )
 from kapi.endpoints.endpoint import Endpoint
-from kapi.endpoints.params import delete_options, list_options, write_options
+from kapi.endpoints.params import InvalidResourceVersion, delete_options, list_options, write_options
 from kapi.endpoints.patching import CONTENT_TYPES, Patching, patch_type
 from kapi.endpoints.reading import query
 from kapi.endpoints.respond import respond
 from kapi.patch.apply.update import track_update
 from kapi.registry.options import DeleteOptions, WriteOptions
-from kapi.registry.store import Target
+from kapi.registry.store import Target, check_uid
 from kapi.registry.strategy import Strategy, copy_field
 from kapi.storage.cacher.entry import Entry
 from kapi.wire.messages import Response
@@ -46,9 +46,26 @@ async def create(call: Call, endpoint: Endpoint) -> Response:
     options = write_options(call, "CreateOptions")
     new = await read_object(call, endpoint, options)
     check_namespace(call, endpoint, new)
+    wipe_system_fields(new["metadata"])
     stored = tracked(call, endpoint, None, new, options)
     entry = await endpoint.store.create(call, call.info.namespace, stored, options)
     return await respond(call, 201, endpoint.renderer.object(call, entry, form), form)
+
+
+class VersionOfTheUnborn(errors.APIError):
+    """A create that names a version: as upstream, a 500 without a reason."""
+
+    def __init__(self) -> None:
+        super().__init__("resourceVersion should not be set on objects to be created")
+
+
+def wipe_system_fields(metadata: Object) -> None:
+    """What only the server sets is not the client's to own: as rest.WipeObjectMetaSystemFields."""
+    for field in ("creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
+        metadata.pop(field, None)
+    version = metadata.pop("resourceVersion", "")
+    if version.isdecimal() and int(version):
+        raise VersionOfTheUnborn
 
 
 def track(call: Call, endpoint: Endpoint, live: Object | None, new: Object, options: WriteOptions) -> None:
@@ -103,6 +120,8 @@ async def update(call: Call, endpoint: Endpoint) -> Response:
 
     async def transform(live: Object | None) -> Object:
         new = decoded.pop() if decoded else decode()
+        if live is not None:
+            check_uid(endpoint.resource, endpoint.store.key(call.info.namespace, call.info.name), new, live)
         return tracked(call, endpoint, live and endpoint.from_stored(live), new, options)
 
     strategy = strategy_of(call, endpoint)
@@ -118,7 +137,7 @@ async def update(call: Call, endpoint: Endpoint) -> Response:
 
 
 async def patch(call: Call, endpoint: Endpoint) -> Response:
-    kind = patch_type(call)
+    kind = patch_type(call, is_custom=endpoint.resource.untyped is not None)
     form = endpoint.form(call)
     applies = kind == CONTENT_TYPES["apply"]
     options = write_options(call, "PatchOptions", apply=applies)
@@ -177,7 +196,11 @@ async def delete_collection(call: Call, endpoint: Endpoint) -> Response:
     body = await read_delete_options(call, endpoint)
     # Bad options are refused before anything is looked for.
     _warn_of_orphans(call, endpoint, delete_options(call, body))
-    listing = await endpoint.store.list(query(call, endpoint, selection))
+    try:
+        wanted = query(call, endpoint, selection)
+    except InvalidResourceVersion as error:
+        raise errors.BadRequest(f"invalid resource version: {error}") from None
+    listing = await endpoint.store.list(wanted)
     pending = list(reversed(listing.entries))
 
     async def worker() -> None:

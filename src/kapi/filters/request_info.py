@@ -6,9 +6,9 @@ from collections.abc import Awaitable
 
 from kapi.api.call import Call
 from kapi.api.errors import BadRequest
-from kapi.api.request_info import RequestInfo, parse_query, parse_request_info
+from kapi.api.request_info import BadRequestPath, RequestInfo, parse_query, parse_request_info
 from kapi.filters.handler import CallHandler, refuse
-from kapi.wire.messages import Response
+from kapi.wire.messages import Response, text
 
 _LONG_RUNNING_VERBS = frozenset(("watch", "proxy"))
 _LONG_RUNNING_SUBRESOURCES = frozenset(("attach", "exec", "log", "portforward", "proxy"))
@@ -20,12 +20,19 @@ def with_request_info(next: CallHandler) -> CallHandler:
         try:
             call.params = params = parse_query(request.query)
             call.info = info = parse_request_info(request.method, request.path, params)
+        except BadRequestPath as error:
+            return _failed(request.path, error)
         except ValueError as error:
             return refuse(call, BadRequest(f"failed to create RequestInfo: {error}"))
         call.long_running = is_long_running(info)
         return next(call)
 
     return handle
+
+
+async def _failed(path: str, error: BadRequestPath) -> Response:
+    """As upstream: not even a Status."""
+    return text(500, f'Internal Server Error: "{path}": failed to create RequestInfo: {error}\n')
 
 
 def is_long_running(info: RequestInfo) -> bool:

@@ -2,76 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
-from kapi.options.flag import Later, Refused, flag
+from kapi.admission.configuration import ConfigurationError, load
+from kapi.admission.order import KNOWN, PLUGINS, REMOVED, Registration, enabled_plugins
+from kapi.api.objects import Object
+from kapi.options.flag import flag
 from kapi.options.kinds import INT, STRING, STRINGS
 
-# On by default, so naming them asks for nothing more than a plain start does.
-DEFAULT_PLUGINS = frozenset(
-    (
-        "CertificateApproval",
-        "CertificateSigning",
-        "CertificateSubjectRestriction",
-        "ClusterTrustBundleAttest",
-        "DefaultIngressClass",
-        "DefaultStorageClass",
-        "DefaultTolerationSeconds",
-        "LimitRanger",
-        "MutatingAdmissionPolicy",
-        "MutatingAdmissionWebhook",
-        "NamespaceLifecycle",
-        "NodeDeclaredFeatureValidator",
-        "PersistentVolumeClaimResize",
-        "PodGroupProtection",
-        "PodResizeValidator",
-        "PodSecurity",
-        "PodTopologyLabels",
-        "Priority",
-        "ResourceQuota",
-        "RuntimeClass",
-        "ServiceAccount",
-        "StorageObjectInUseProtection",
-        "TaintNodesByCondition",
-        "ValidatingAdmissionPolicy",
-        "ValidatingAdmissionWebhook",
-    )
-)
-OTHER_PLUGINS = frozenset(
-    (
-        "AlwaysAdmit",
-        "AlwaysDeny",
-        "AlwaysPullImages",
-        "DenyServiceExternalIPs",
-        "EventRateLimit",
-        "ExtendedResourceToleration",
-        "ImagePolicyWebhook",
-        "LimitPodHardAntiAffinityTopology",
-        "NamespaceAutoProvision",
-        "NamespaceExists",
-        "NodeRestriction",
-        "OwnerReferencesPermissionEnforcement",
-        "PodNodeSelector",
-        "PodTolerationRestriction",
-    )
-)
-# Restricts nodes, which may do nothing at all as long as there is no Node authorizer.
-_SAFE_TO_WAIT_FOR = DEFAULT_PLUGINS | {"NodeRestriction"}
-_LATER = Later("no admission plugin runs")
+
+def _known(values: tuple[str, ...]) -> str | None:
+    for value in values:
+        if value in REMOVED:
+            return f'plugin "{value}" is unknown: {REMOVED[value]}'
+        if value not in KNOWN:
+            return f'plugin "{value}" is unknown'
+    return None
 
 
-def _enable(values: tuple[str, ...]) -> str | None:
-    unknown = next((value for value in values if value not in DEFAULT_PLUGINS | OTHER_PLUGINS), None)
-    if unknown is not None:
-        return f'plugin "{unknown}" is unknown'
-    missing = next((value for value in values if value not in _SAFE_TO_WAIT_FOR), None)
+def _runnable(values: tuple[str, ...]) -> str | None:
+    if (problem := _known(values)) is not None:
+        return problem
+    # Those that run by default are named by many a command line; the others are asked for on purpose.
+    missing = next((p.name for p in PLUGINS if p.name in values and not p.module and not p.on), None)
     return None if missing is None else f'plugin "{missing}" is not there yet'
-
-
-def _disable(values: tuple[str, ...]) -> str | None:
-    unknown = next((value for value in values if value not in DEFAULT_PLUGINS | OTHER_PLUGINS), None)
-    return None if unknown is None else f'plugin "{unknown}" is unknown'
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -82,13 +39,11 @@ class AdmissionOptions:
 
     admission_control: tuple[str, ...] = flag(
         STRINGS,
-        "The admission plugins to run, in order.",
+        "The admission plugins to run, and no others; their order is fixed.",
         deprecated="use --enable-admission-plugins or --disable-admission-plugins",
-        standing=Refused("use --enable-admission-plugins and --disable-admission-plugins; their order is fixed"),
+        check=_runnable,
     )
-    admission_control_config_file: str = flag(
-        STRING, "The configuration of admission plugins.", standing=Refused("no admission plugin reads it yet")
-    )
+    admission_control_config_file: str = flag(STRING, "A file with the configuration of admission plugins.")
     default_not_ready_toleration_seconds: int = flag(
         INT,
         "For how many seconds a pod tolerates a node that is not ready, when it does not say so itself.",
@@ -100,12 +55,31 @@ class AdmissionOptions:
         default=300,
     )
     disable_admission_plugins: tuple[str, ...] = flag(
-        STRINGS, "Admission plugins not to run, of those that run by default.", standing=_LATER, check=_disable
+        STRINGS, "Admission plugins not to run, of those that run by default.", check=_known
     )
     enable_admission_plugins: tuple[str, ...] = flag(
-        STRINGS, "Admission plugins to run beside those that run by default.", standing=_LATER, check=_enable
+        STRINGS, "Admission plugins to run beside those that run by default.", check=_runnable
     )
 
     def validate(self) -> list[str]:
+        errors = []
         both = sorted(set(self.enable_admission_plugins) & set(self.disable_admission_plugins))
-        return [f"{both} in enable-admission-plugins and disable-admission-plugins overlapped"] if both else []
+        if both:
+            errors.append(f"{both} in enable-admission-plugins and disable-admission-plugins overlapped")
+        if self.admission_control and (self.enable_admission_plugins or self.disable_admission_plugins):
+            errors.append(
+                "admission-control and enable-admission-plugins/disable-admission-plugins flags are mutually exclusive"
+            )
+        try:
+            self.configurations()
+        except ConfigurationError as error:
+            errors.append(f"--admission-control-config-file: {error}")
+        return errors
+
+    def plugins(self) -> tuple[Registration, ...]:
+        """Those to run, in their order."""
+        return enabled_plugins(self.enable_admission_plugins, self.disable_admission_plugins, self.admission_control)
+
+    def configurations(self) -> Mapping[str, Object]:
+        """What plugins are configured with, by name. Raises ConfigurationError."""
+        return load(Path(self.admission_control_config_file)) if self.admission_control_config_file else {}

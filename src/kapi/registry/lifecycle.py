@@ -49,7 +49,12 @@ def before_create(call: Call, resource: Resource, new: Object, now: float) -> No
     give_name(metadata)
     if strategy.prepare_for_create is not None:
         strategy.prepare_for_create(call, new)
-    found = validate_object_meta(metadata, namespaced=resource.names.namespaced, validate_name=strategy.validate_name)
+    found = validate_object_meta(
+        metadata,
+        namespaced=resource.names.namespaced,
+        validate_name=strategy.validate_name,
+        any_finalizer=strategy.any_finalizer,
+    )
     if strategy.validate is not None:
         found += strategy.validate(call, new)
     name = metadata.get("name", "")
@@ -77,7 +82,7 @@ def before_update(call: Call, resource: Resource, strategy: Strategy, new: Objec
         metadata.setdefault("deletionGracePeriodSeconds", former["deletionGracePeriodSeconds"])
     if strategy.prepare_for_update is not None:
         strategy.prepare_for_update(call, new, old)
-    found = validate_object_meta_update(metadata, former)
+    found = validate_object_meta_update(metadata, former, any_finalizer=strategy.any_finalizer)
     if strategy.validate_update is not None:
         found += strategy.validate_update(call, new, old)
     if found:

@@ -15,7 +15,12 @@ _FIXED = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", 
 
 
 def validate_object_meta(
-    metadata: Object, *, namespaced: bool, validate_name: Callable[[str], list[str]], path: str = "metadata"
+    metadata: Object,
+    *,
+    namespaced: bool,
+    validate_name: Callable[[str], list[str]],
+    path: str = "metadata",
+    any_finalizer: bool = False,
 ) -> list[FieldError]:
     errors: list[FieldError] = []
     generate_name = metadata.get("generateName")
@@ -35,7 +40,7 @@ def validate_object_meta(
     errors += validate_labels(metadata.get("labels") or {}, f"{path}.labels")
     errors += validate_annotations(metadata.get("annotations") or {}, f"{path}.annotations")
     errors += _validate_owner_references(metadata.get("ownerReferences") or [], f"{path}.ownerReferences")
-    errors += validate_finalizers(metadata.get("finalizers") or [], f"{path}.finalizers")
+    errors += validate_finalizers(metadata.get("finalizers") or [], f"{path}.finalizers", qualified=not any_finalizer)
     return errors
 
 
@@ -87,11 +92,11 @@ def _validate_owner_reference(reference: Object, at: str) -> list[FieldError]:
     return errors
 
 
-def validate_finalizers(finalizers: list[str], path: str) -> list[FieldError]:
+def validate_finalizers(finalizers: list[str], path: str, *, qualified: bool = True) -> list[FieldError]:
     errors: list[FieldError] = []
     for i, name in enumerate(finalizers):
         errors += [invalid(path, name, e) for e in label_key(name)]
-        if "/" not in name and name not in STANDARD_FINALIZERS:
+        if qualified and "/" not in name and name not in STANDARD_FINALIZERS:
             text = "name is neither a standard finalizer name nor is it fully qualified"
             errors.append(invalid(f"{path}[{i}]", name, text))
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
@@ -100,7 +105,9 @@ def validate_finalizers(finalizers: list[str], path: str) -> list[FieldError]:
     return errors
 
 
-def validate_object_meta_update(new: Object, old: Object, path: str = "metadata") -> list[FieldError]:
+def validate_object_meta_update(
+    new: Object, old: Object, path: str = "metadata", *, any_finalizer: bool = False
+) -> list[FieldError]:
     """`new` has already been given what a client may leave out."""
     errors: list[FieldError] = []
     if old.get("deletionTimestamp"):
@@ -128,16 +135,18 @@ def validate_object_meta_update(new: Object, old: Object, path: str = "metadata"
         )
         if new.get(field) != old.get(field)
     ]
-    errors += _validate_mutable(new, path)
+    errors += _validate_mutable(new, path, qualified=not any_finalizer)
     return errors
 
 
-def _validate_mutable(metadata: Mapping[str, object], path: str) -> list[FieldError]:
+def _validate_mutable(metadata: Mapping[str, object], path: str, *, qualified: bool) -> list[FieldError]:
     labels, annotations = metadata.get("labels"), metadata.get("annotations")
     owners, finalizers = metadata.get("ownerReferences"), metadata.get("finalizers")
     return [
         *validate_labels(labels if isinstance(labels, dict) else {}, f"{path}.labels"),
         *validate_annotations(annotations if isinstance(annotations, dict) else {}, f"{path}.annotations"),
         *_validate_owner_references(owners if isinstance(owners, list) else [], f"{path}.ownerReferences"),
-        *validate_finalizers(finalizers if isinstance(finalizers, list) else [], f"{path}.finalizers"),
+        *validate_finalizers(
+            finalizers if isinstance(finalizers, list) else [], f"{path}.finalizers", qualified=qualified
+        ),
     ]

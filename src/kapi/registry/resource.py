@@ -97,6 +97,17 @@ class Conversion:
     from_stored: Callable[[Object], Object]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Untyped:
+    """What a custom resource has instead of a built-in type: its definition's schema.
+
+    `settle` prunes a decoded object in place and returns the paths of what its schema does not know; it raises
+    ValueError when the object's metadata is malformed.
+    """
+
+    settle: Callable[[Object], list[str]]
+
+
 class StoreHooks(Protocol):
     """What must happen around a write besides storing: addresses and ports are taken and given back.
 
@@ -145,6 +156,7 @@ class Resource:
     hooks: StoreHooks | None = None
     given_names: Names | None = None
     given_schema: Callable[[], Type] | None = None
+    untyped: Untyped | None = None  # a custom resource
 
     @property
     def names(self) -> Names:

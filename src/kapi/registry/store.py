@@ -9,7 +9,7 @@ from typing import TypeAlias
 from kapi.api import errors
 from kapi.api.call import Call
 from kapi.api.clock import Clock
-from kapi.api.gvk import GroupResource
+from kapi.api.gvk import GroupResource, GroupVersionKind
 from kapi.api.names import path_segment
 from kapi.api.objects import Object, Revision
 from kapi.patch.apply.managed import keep_times
@@ -91,12 +91,15 @@ class Store:
         new: Object | None,
         old: Object | None,
         options: WriteOptions | DeleteOptions,
+        *,
+        kind: GroupVersionKind | None = None,
     ) -> Attributes:
+        """`kind` is what the request's body is, where that is not the resource's own."""
         return Attributes(
             call=call,
             operation=operation,
             resource=self.resource.gvr,
-            kind=self.resource.gvk,
+            kind=kind or self.resource.gvk,
             subresource=target.subresource,
             namespace=target.namespace,
             name=target.name,
@@ -104,6 +107,11 @@ class Store:
             old_object=old,
             options=options,
         )
+
+    async def admit(self, attributes: Attributes) -> None:
+        """For what is not stored by this: a deletion, an action on an object, a connection to it."""
+        await self._admission.mutate(attributes)
+        await self._admission.validate(attributes)
 
     async def create(self, call: Call, namespace: str, new: Object, options: WriteOptions) -> Entry:
         for left in reversed(range(_NAME_TRIES)):
@@ -186,7 +194,6 @@ class Store:
             old = current.object
             # A conversion may work in place; everything else leaves what it is given as it was.
             new = await transform(old if self.resource.conversion is None else current.object)
-            check_uid(self.resource, key, new, old)
             check_resource_version(self.resource, rules, new, old)
             attributes = self.attributes(call, "UPDATE", target, new, old, options)
             await self._admission.mutate(attributes)
@@ -196,7 +203,7 @@ class Store:
             await self._admission.validate(attributes)
             new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
             keep_times(old, new)
-            if new == old:
+            if new == old and not current.outdated:
                 return KEEP
             value = self.objects.encode(new)
             if goes_with_update(self.resource.strategy, new):
@@ -249,7 +256,7 @@ class Store:
         """Delete, or begin to; the object as it is now or last was, and whether it is gone."""
 
         async def admit(old: Object) -> None:
-            await self._admission.validate(self.attributes(call, "DELETE", target, None, old, options))
+            await self.admit(self.attributes(call, "DELETE", target, None, old, options))
 
         key = self.key(target.namespace, target.name)
         deletion = Deletion(call, self.resource, self.objects, options, self.clock, admit)

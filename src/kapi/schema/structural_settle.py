@@ -18,11 +18,9 @@ from kapi.schema.loader import META, named_type
 from kapi.schema.structural import META_FIELDS, Structural
 
 _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
-# From here on Go writes whole floats with an exponent.
-_EXPONENT_FROM = 1e21
 
 
-class Malformed(Exception):
+class Malformed(ValueError):
     """The metadata of an object, or of one embedded in it, is not what it must be."""
 
     def __init__(self, message: str) -> None:
@@ -78,7 +76,7 @@ def normalize(value: Any) -> Any:
     elif kind is int:
         return value if _LOWEST <= value <= _HIGHEST else float(value)
     elif isinstance(value, float):
-        return int(value) if value.is_integer() and abs(value) < _EXPONENT_FROM else float(value)
+        return int(value) if value.is_integer() and _LOWEST <= value <= _HIGHEST else float(value)
     return value
 
 

@@ -41,9 +41,7 @@ def _object(node: Structural, *, is_resource: bool) -> Type:
 
 
 def _field(name: str, node: Structural, *, required: bool) -> Field:
-    return Field(
-        name, lambda: type_of(node), required=required, default=node.default, has_default=node.has_default
-    )
+    return Field(name, lambda: type_of(node), required=required, default=node.default, has_default=node.has_default)
 
 
 def _list(node: Structural) -> Type:

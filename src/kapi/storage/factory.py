@@ -10,7 +10,7 @@ from kapi.api.clock import Clock
 from kapi.api.gvk import GroupResource
 from kapi.storage import kv
 from kapi.storage.cacher.cacher import Cacher
-from kapi.storage.cacher.entry import Shape
+from kapi.storage.cacher.entry import EntryMaker, Shape
 from kapi.storage.objects import ObjectStore
 
 
@@ -31,6 +31,7 @@ class StorageFactory:
         self._clock = clock
         self._stores: dict[str, ObjectStore] = {}
         self._resources: dict[str, GroupResource] = {}  # by path, the first that was stored there
+        self._passing: set[ObjectStore] = set()
 
     @property
     def stores(self) -> Iterable[tuple[GroupResource, ObjectStore]]:
@@ -59,5 +60,20 @@ class StorageFactory:
         engine = self._engine(resource)
         return ObjectStore(engine, Cacher(engine, path, shape, self._clock), ttl=ttl, cached=False)
 
+    def passing(self, resource: GroupResource, prefix: str, make_entry: EntryMaker) -> ObjectStore:
+        """The store of a resource that comes and goes, with its own way to read what is stored; ended by `retire`."""
+        path = f"{self._config.root.rstrip('/')}/{prefix}/"
+        engine, size = self._engine(resource), self._config.watch_cache_sizes.get(resource)
+        cacher = Cacher(engine, path, make_entry.shape, self._clock, capacity=size or 0)
+        cacher.make_entry = make_entry
+        store = ObjectStore(engine, cacher, cached=self._config.watch_cache and size != 0)
+        self._passing.add(store)
+        return store
+
+    async def retire(self, store: ObjectStore) -> None:
+        self._passing.discard(store)
+        await store.cacher.close()
+
     async def close(self) -> None:
-        await asyncio.gather(*(store.cacher.close() for store in self._stores.values()))
+        stores = [*self._stores.values(), *self._passing]
+        await asyncio.gather(*(store.cacher.close() for store in stores))

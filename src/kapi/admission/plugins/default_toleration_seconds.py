@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kapi.admission.chain import Hook, mutating, validating
 from kapi.admission.chain import Hook, mutating
 from kapi.admission.resources import PODS
 from kapi.admission.services import Services
@@ -17,12 +16,6 @@ class DefaultTolerationSeconds:
 
     def __init__(self, not_ready: int = 300, unreachable: int = 300) -> None:
         self._seconds = dict(zip(_TAINTS, (not_ready, unreachable), strict=True))
-
-    def hooks(self) -> tuple[Hook, ...]:
-        return (
-            mutating(self.mutate, *self.operations, at=None),
-            validating(self.validate, *self.operations, at=None),
-        )
 
     def hooks(self) -> tuple[Hook, ...]:
         return (mutating(self.mutate, "CREATE", "UPDATE", of=(PODS,)),)

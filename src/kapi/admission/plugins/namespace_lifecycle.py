@@ -2,69 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 
 from kapi.admission.chain import Hook, mutating, validating
-from kapi.api.errors import Forbidden, NotFound
-from kapi.api.gvk import GroupResource
-from kapi.registry.attributes import Attributes, Operation
+from kapi.admission.lookup import Lookup, decoded
+from kapi.admission.refusal import forbidden
+from kapi.admission.resources import NAMESPACES
+from kapi.admission.services import Services
+from kapi.api.errors import NotFound
+from kapi.api.objects import Object
+from kapi.registry.attributes import Attributes
 from kapi.storage.cacher.entry import Entry
 
 IMMORTAL = frozenset(("default", "kube-system", "kube-public"))
-_NAMESPACES = GroupResource("", "namespaces")
 # Reviews are not stored: they may be made anywhere.
 _REVIEWS = frozenset(("localsubjectaccessreviews", "subjectaccessreviews", "tokenreviews"))
 
 
 class NamespaceLifecycle:
     name = "NamespaceLifecycle"
-    operations: frozenset[Operation] = frozenset(("CREATE", "DELETE"))
 
-    def __init__(self, namespace: Callable[[str], Awaitable[Entry | None]]) -> None:
-        self._namespace = namespace
+    def __init__(self, lookup: Lookup) -> None:
+        self._lookup = lookup
 
     def hooks(self) -> tuple[Hook, ...]:
         return (
-            mutating(self.mutate, *self.operations, at=None),
-            validating(self.validate, *self.operations, at=None),
+            mutating(self.check_create, "CREATE", at=None),
+            validating(self.check_delete, "DELETE", of=(NAMESPACES,)),
         )
 
-    async def mutate(self, attributes: Attributes) -> None:
-        if attributes.operation == "CREATE" and attributes.namespace and attributes.resource.resource != "namespaces":
-            await self._check(attributes)
+    def check_delete(self, attributes: Attributes) -> None:
+        if attributes.name in IMMORTAL:
+            raise forbidden(attributes, "this namespace may not be deleted")
 
-    async def validate(self, attributes: Attributes) -> None:
-        if attributes.operation != "DELETE" or attributes.resource.resource != "namespaces":
-            return
-        if attributes.resource.group == "" and attributes.name in IMMORTAL:
-            raise Forbidden(_NAMESPACES, attributes.name, "this namespace may not be deleted")
-
-    async def _check(self, attributes: Attributes) -> None:
-        if attributes.resource.resource in _REVIEWS:
-            return
-        name = attributes.namespace
-        entry = await self._namespace(name)
+    def check_create(self, attributes: Attributes) -> Awaitable[None] | None:
+        name, resource = attributes.namespace, attributes.resource.resource
+        if not name or resource == "namespaces" or resource in _REVIEWS:
+            return None
+        entry = self._lookup.cached(NAMESPACES, "", name)
         if entry is None:
-            raise NotFound(_NAMESPACES, name)
-        if _terminating(entry):
-            error = Forbidden(
-                attributes.resource.group_resource,
-                attributes.name,
-                f"unable to create new content in namespace {name} because it is being terminated",
-            )
-            cause = {
-                "reason": "NamespaceTerminating",
-                "message": f"namespace {name} is being terminated",
-                "field": "metadata.namespace",
-            }
-            error.details = {**(error.details or {}), "causes": [cause]}
-            raise error
+            return self._check_later(attributes)
+        _check(attributes, entry)
+        return None
+
+    async def _check_later(self, attributes: Attributes) -> None:
+        entry = await self._lookup.get(NAMESPACES, "", attributes.namespace)
+        if entry is None:
+            raise NotFound(NAMESPACES, attributes.namespace)
+        _check(attributes, entry)
 
 
-def _terminating(entry: Entry) -> bool:
-    if entry.renderings is None:
-        entry.renderings = {}
-    found = entry.renderings.get("terminating")
-    if found is None:
-        found = entry.renderings["terminating"] = entry.object.get("status", {}).get("phase") == "Terminating"
-    return bool(found)
+def _check(attributes: Attributes, entry: Entry) -> None:
+    if decoded(entry).get("status", {}).get("phase") != "Terminating":
+        return
+    name = attributes.namespace
+    error = forbidden(attributes, f"unable to create new content in namespace {name} because it is being terminated")
+    cause = {
+        "reason": "NamespaceTerminating",
+        "message": f"namespace {name} is being terminated",
+        "field": "metadata.namespace",
+    }
+    error.details = {**(error.details or {}), "causes": [cause]}
+    raise error
+
+
+def build(services: Services, _: Object | None) -> NamespaceLifecycle:
+    return NamespaceLifecycle(services.lookup)

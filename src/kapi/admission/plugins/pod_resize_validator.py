@@ -2,52 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 
-from kapi.admission.chain import Hook, mutating, validating
+from kapi.admission.chain import Hook, validating
+from kapi.admission.lookup import Lookup, decoded
+from kapi.admission.refusal import forbidden
+from kapi.admission.resources import NODES, PODS
+from kapi.admission.services import Services
 from kapi.api.errors import Forbidden
 from kapi.api.objects import Object
 from kapi.api.quantity import Quantity
-from kapi.registry.attributes import Attributes, Operation
-from kapi.storage.cacher.entry import Entry
+from kapi.registry.attributes import Attributes
 
 
 class PodResizeValidator:
-    """`node` looks up a node by name; `requests` sums up what a pod's spec requests."""
+    """`requests` sums up what a pod's spec requests."""
 
     name = "PodResizeValidator"
-    operations: frozenset[Operation] = frozenset(("UPDATE",))
 
-    def __init__(
-        self,
-        node: Callable[[str], Awaitable[Entry | None]],
-        requests: Callable[[Object], Mapping[str, Quantity]],
-    ) -> None:
-        self._node = node
+    def __init__(self, lookup: Lookup, requests: Callable[[Object], Mapping[str, Quantity]]) -> None:
+        self._lookup = lookup
         self._requests = requests
 
     def hooks(self) -> tuple[Hook, ...]:
-        return (
-            mutating(self.mutate, *self.operations, at=None),
-            validating(self.validate, *self.operations, at=None),
-        )
-
-    async def mutate(self, attributes: Attributes) -> None:
-        """Nothing to change."""
+        return (validating(self.validate, "UPDATE", of=(PODS,), at=("resize",)),)
 
     async def validate(self, attributes: Attributes) -> None:
         pod, old = attributes.object, attributes.old_object
-        if attributes.subresource != "resize" or attributes.resource.group_resource != ("", "pods"):
-            return
         name = pod["spec"].get("nodeName") if pod is not None else None
         if pod is None or old is None or not name:
             return
         if pod["metadata"].get("generation") == old["metadata"].get("generation"):
             return
-        entry = await self._node(name)
+        entry = await self._lookup.get(NODES, "", name)
         if entry is None:
-            raise Forbidden(attributes.resource.group_resource, attributes.name, f'node "{name}" not found')
-        node = entry.object
+            raise forbidden(attributes, f'node "{name}" not found')
+        node = decoded(entry)
         system = (node["metadata"].get("labels") or {}).get("kubernetes.io/os", "linux")
         if system != "linux":
             why = f'pod resize is only supported on linux nodes, node "{name}" is "{system}"'
@@ -69,6 +59,10 @@ class PodResizeValidator:
 
 
 def _refused(attributes: Attributes, why: str, reason: str) -> Forbidden:
-    error = Forbidden(attributes.resource.group_resource, attributes.name, why)
+    error = forbidden(attributes, why)
     error.details = {**(error.details or {}), "causes": [{"reason": reason}]}
     return error
+
+
+def build(services: Services, _: Object | None) -> PodResizeValidator:
+    return PodResizeValidator(services.lookup, services.pod_resources.requests)

@@ -14,7 +14,7 @@ from kapi.admission.services import Services
 from kapi.admission.tolerations import allowed, merged
 from kapi.api.errors import NotFound
 from kapi.api.objects import Object
-from kapi.codec.json import BadJSON
+from kapi.codec.json import JSONError
 from kapi.codec.json import loads as load_json
 from kapi.registry.attributes import Attributes
 
@@ -73,7 +73,7 @@ class PodTolerationRestriction:
             return None if text is None else []
         try:
             found: Any = load_json(text.encode())
-        except BadJSON as error:
+        except JSONError as error:
             raise Failed(str(error)) from None
         if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
             raise Failed("json: cannot unmarshal object into Go value of type []v1.Toleration")

@@ -2,51 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 
 from kapi.admission.chain import Hook, mutating, validating
-from kapi.api.errors import Forbidden
+from kapi.admission.lookup import Lookup, decoded
+from kapi.admission.refusal import forbidden
+from kapi.admission.resources import PODS, PRIORITY_CLASSES
+from kapi.admission.services import Services
 from kapi.api.objects import Object
-from kapi.registry.attributes import Attributes, Operation
-
-_CLASSES = ("scheduling.k8s.io", "priorityclasses")
+from kapi.registry.attributes import Attributes
 
 
 class Priority:
-    """`classes` lists the PriorityClasses there are."""
-
     name = "Priority"
-    operations: frozenset[Operation] = frozenset(("CREATE", "UPDATE"))
 
-    def __init__(self, classes: Callable[[], Awaitable[list[Object]]]) -> None:
-        self._classes = classes
+    def __init__(self, lookup: Lookup) -> None:
+        self._lookup = lookup
 
     def hooks(self) -> tuple[Hook, ...]:
         return (
-            mutating(self.mutate, *self.operations, at=None),
-            validating(self.validate, *self.operations, at=None),
+            mutating(self.assign, "CREATE", of=(PODS,)),
+            mutating(self.keep, "UPDATE", of=(PODS,)),
+            validating(self.validate, "CREATE", "UPDATE", of=(PRIORITY_CLASSES,)),
         )
 
-    async def mutate(self, attributes: Attributes) -> None:
-        pod = attributes.object
-        if attributes.resource.group_resource != ("", "pods") or attributes.subresource or pod is None:
-            return
-        if attributes.operation == "CREATE":
-            await self._assign(attributes, pod["spec"])
-        elif attributes.old_object is not None:
-            # What was set on create is kept by who does not name it.
-            former = attributes.old_object["spec"]
-            for field in ("priority", "preemptionPolicy"):
-                if pod["spec"].get(field) is None and former.get(field) is not None:
-                    pod["spec"][field] = former[field]
+    def keep(self, attributes: Attributes) -> None:
+        """What was set on create is kept by who does not name it."""
+        spec, former = (attributes.object or {})["spec"], (attributes.old_object or {})["spec"]
+        for field in ("priority", "preemptionPolicy"):
+            if spec.get(field) is None and former.get(field) is not None:
+                spec[field] = former[field]
 
-    async def _assign(self, attributes: Attributes, spec: Object) -> None:
-        found = await self._class_of(attributes, spec.get("priorityClassName") or "")
+    def assign(self, attributes: Attributes) -> Awaitable[None] | None:
+        classes = self._lookup.listed(PRIORITY_CLASSES)
+        if classes is None:
+            return self._assign_later(attributes)
+        self._assign(attributes, [decoded(entry) for entry in classes])
+        return None
+
+    async def _assign_later(self, attributes: Attributes) -> None:
+        self._assign(attributes, await self._classes())
+
+    async def _classes(self) -> list[Object]:
+        return [decoded(entry) for entry in await self._lookup.list(PRIORITY_CLASSES)]
+
+    def _assign(self, attributes: Attributes, classes: list[Object]) -> None:
+        spec = (attributes.object or {})["spec"]
+        found = _class_of(attributes, classes, spec.get("priorityClassName") or "")
         if found["name"]:
             spec["priorityClassName"] = found["name"]
         given, priority = spec.get("priority"), found["value"]
         if given is not None and given != priority:
-            raise self._refused(
+            raise forbidden(
                 attributes,
                 f"the integer value of priority ({given}) must not be provided in pod spec; priority admission "
                 f"controller computed {priority} from the given PriorityClass name",
@@ -56,32 +63,16 @@ class Priority:
         if policy is None:
             return
         if wanted is not None and wanted != policy:
-            raise self._refused(
+            raise forbidden(
                 attributes,
                 f"the string value of PreemptionPolicy ({wanted}) must not be provided in pod spec; priority admission "
                 f"controller computed {policy} from the given PriorityClass name",
             )
         spec["preemptionPolicy"] = policy
 
-    async def _class_of(self, attributes: Attributes, name: str) -> Object:
-        classes = await self._classes()
-        if name:
-            named = next((c for c in classes if c["metadata"]["name"] == name), None)
-            if named is None:
-                raise self._refused(attributes, f"no PriorityClass with name {name} was found")
-        else:
-            named = _default(classes)
-        if named is None:
-            return {"name": "", "value": 0, "policy": "PreemptLowerPriority"}
-        return {
-            "name": named["metadata"]["name"],
-            "value": named.get("value", 0),
-            "policy": named.get("preemptionPolicy"),
-        }
-
     async def validate(self, attributes: Attributes) -> None:
         new = attributes.object
-        if attributes.resource.group_resource != _CLASSES or new is None or not new.get("globalDefault"):
+        if new is None or not new.get("globalDefault"):
             return
         current = _default(await self._classes())
         if current is None:
@@ -89,13 +80,30 @@ class Priority:
         name = current["metadata"]["name"]
         if attributes.operation == "CREATE" or name != new["metadata"].get("name"):
             text = f"PriorityClass {name} is already marked as default. Only one default can exist"
-            raise self._refused(attributes, text)
+            raise forbidden(attributes, text)
 
-    def _refused(self, attributes: Attributes, why: str) -> Forbidden:
-        return Forbidden(attributes.resource.group_resource, attributes.name, why)
+
+def _class_of(attributes: Attributes, classes: list[Object], name: str) -> Object:
+    if name:
+        named = next((c for c in classes if c["metadata"]["name"] == name), None)
+        if named is None:
+            raise forbidden(attributes, f"no PriorityClass with name {name} was found")
+    else:
+        named = _default(classes)
+    if named is None:
+        return {"name": "", "value": 0, "policy": "PreemptLowerPriority"}
+    return {
+        "name": named["metadata"]["name"],
+        "value": named.get("value", 0),
+        "policy": named.get("preemptionPolicy"),
+    }
 
 
 def _default(classes: list[Object]) -> Object | None:
     """The lowest, should there be several after all."""
     defaults = [c for c in classes if c.get("globalDefault")]
     return min(defaults, key=lambda c: c.get("value", 0)) if defaults else None
+
+
+def build(services: Services, _: Object | None) -> Priority:
+    return Priority(services.lookup)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Iterator
 
 from kapi.admission.chain import Hook, mutating, validating
-from kapi.api.errors import Forbidden
+from kapi.admission.lookup import Lookup, decoded
+from kapi.admission.refusal import forbidden as _refused
+from kapi.admission.resources import PODS, SERVICE_ACCOUNTS
+from kapi.admission.services import Services
 from kapi.api.objects import Object
-from kapi.registry.attributes import Attributes, Operation
-from kapi.storage.cacher.entry import Entry
+from kapi.registry.attributes import Attributes
 
 _DEFAULT = "default"
 _VOLUME = "kube-api-access-"
@@ -27,86 +29,82 @@ _TRIES, _PAUSE = 10, 0.1
 
 
 class ServiceAccount:
-    """`account` looks up a service account by namespace and name."""
-
     name = "ServiceAccount"
-    operations: frozenset[Operation] = frozenset(("CREATE", "UPDATE"))
 
-    def __init__(self, account: Callable[[str, str], Awaitable[Entry | None]]) -> None:
-        self._account = account
+    def __init__(self, lookup: Lookup) -> None:
+        self._lookup = lookup
 
     def hooks(self) -> tuple[Hook, ...]:
         return (
-            mutating(self.mutate, *self.operations, at=None),
-            validating(self.validate, *self.operations, at=None),
+            mutating(self.mutate, "CREATE", of=(PODS,)),
+            validating(self.validate, "CREATE", of=(PODS,)),
+            validating(self.validate, "UPDATE", of=(PODS,), at=("ephemeralcontainers",)),
         )
 
-    async def mutate(self, attributes: Attributes) -> None:
-        pod = attributes.object
-        if not _concerns(attributes) or attributes.operation != "CREATE" or pod is None:
-            return
+    def mutate(self, attributes: Attributes) -> Awaitable[None] | None:
+        pod = attributes.object or {}
         if _is_mirror(pod):
             _check_mirror(attributes, pod)
-            return
+            return None
         spec = pod["spec"]
         if not spec.get("serviceAccountName"):
             spec["serviceAccountName"] = spec["serviceAccount"] = _DEFAULT
-        account = await self._found(attributes, spec["serviceAccountName"])
-        if _automounts(account, spec):
-            _mount_token(spec)
-        if not spec.get("imagePullSecrets"):
-            inherited = [{"name": s.get("name", "")} for s in account.get("imagePullSecrets") or ()]
-            if inherited:
-                spec["imagePullSecrets"] = inherited
+        account = self._known(attributes, spec["serviceAccountName"])
+        if account is None:
+            return self._provide_later(attributes, spec)
+        _provide(account, spec)
+        return None
 
-    async def validate(self, attributes: Attributes) -> None:
-        pod = attributes.object
-        if not _concerns(attributes) or pod is None:
-            return
-        spec = pod["spec"]
-        is_ephemeral = attributes.operation == "UPDATE" and attributes.subresource == "ephemeralcontainers"
-        if not is_ephemeral and attributes.operation != "CREATE":
-            return
+    async def _provide_later(self, attributes: Attributes, spec: Object) -> None:
+        _provide(await self._found(attributes, spec["serviceAccountName"]), spec)
+
+    def validate(self, attributes: Attributes) -> Awaitable[None] | None:
+        pod = attributes.object or {}
         if _is_mirror(pod):
             _check_mirror(attributes, pod)
-            return
-        name = spec.get("serviceAccountName")
+            return None
+        name = pod["spec"].get("serviceAccountName")
         if not name:
             place = f"{attributes.namespace}/{pod['metadata'].get('name', '')}"
             raise _refused(attributes, f"no service account specified for pod {place}")
-        account = await self._found(attributes, name)
-        if (account["metadata"].get("annotations") or {}).get(_ENFORCED) in _TRUE:
-            kinds = (("ephemeralContainers", "ephemeral container"),) if is_ephemeral else _CONTAINERS
-            _check_references(attributes, account, spec, kinds)
+        account = self._known(attributes, name)
+        if account is None:
+            return self._validate_later(attributes, name)
+        _check_account(attributes, account)
+        return None
+
+    async def _validate_later(self, attributes: Attributes, name: str) -> None:
+        _check_account(attributes, await self._found(attributes, name))
+
+    def _known(self, attributes: Attributes, name: str) -> Object | None:
+        entry = self._lookup.cached(SERVICE_ACCOUNTS, attributes.namespace, name)
+        return None if entry is None else decoded(entry)
 
     async def _found(self, attributes: Attributes, name: str) -> Object:
         for left in reversed(range(_TRIES if name == _DEFAULT else 1)):
-            entry = await self._account(attributes.namespace, name)
+            entry = await self._lookup.get(SERVICE_ACCOUNTS, attributes.namespace, name)
             if entry is not None:
-                return _decoded(entry)
+                return decoded(entry)
             if left:
                 await asyncio.sleep(_PAUSE)
         place = f"{attributes.namespace}/{name}"
         raise _refused(attributes, f'error looking up service account {place}: serviceaccount "{name}" not found')
 
 
-def _decoded(entry: Entry) -> Object:
-    """The account, decoded once for all pods; nothing here changes it."""
-    if entry.renderings is None:
-        entry.renderings = {}
-    found = entry.renderings.get("account")
-    if found is None:
-        found = entry.renderings["account"] = entry.object
-    account: Object = found
-    return account
+def _provide(account: Object, spec: Object) -> None:
+    """What a pod has of its account."""
+    if _automounts(account, spec):
+        _mount_token(spec)
+    if not spec.get("imagePullSecrets"):
+        inherited = [{"name": s.get("name", "")} for s in account.get("imagePullSecrets") or ()]
+        if inherited:
+            spec["imagePullSecrets"] = inherited
 
 
-def _concerns(attributes: Attributes) -> bool:
-    return attributes.resource.group_resource == ("", "pods") and attributes.subresource in ("", "ephemeralcontainers")
-
-
-def _refused(attributes: Attributes, why: str) -> Forbidden:
-    return Forbidden(attributes.resource.group_resource, attributes.name, why)
+def _check_account(attributes: Attributes, account: Object) -> None:
+    if (account["metadata"].get("annotations") or {}).get(_ENFORCED) in _TRUE:
+        kinds = (("ephemeralContainers", "ephemeral container"),) if attributes.subresource else _CONTAINERS
+        _check_references(attributes, account, (attributes.object or {})["spec"], kinds)
 
 
 def _is_mirror(pod: Object) -> bool:
@@ -213,3 +211,7 @@ def token_source() -> Object:
         ],
         "defaultMode": 0o644,
     }
+
+
+def build(services: Services, _: Object | None) -> ServiceAccount:
+    return ServiceAccount(services.lookup)

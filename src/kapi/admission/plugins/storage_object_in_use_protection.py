@@ -5,8 +5,10 @@ The finalizer that says so is put on when they are created; the controllers that
 
 from __future__ import annotations
 
-from kapi.admission.chain import Hook, mutating, validating
-from kapi.registry.attributes import Attributes, Operation
+from kapi.admission.chain import Hook, mutating
+from kapi.admission.services import Services
+from kapi.api.objects import Object
+from kapi.registry.attributes import Attributes
 
 _FINALIZERS = {
     ("", "persistentvolumes"): "kubernetes.io/pv-protection",
@@ -17,21 +19,16 @@ _FINALIZERS = {
 
 class StorageObjectInUseProtection:
     name = "StorageObjectInUseProtection"
-    operations: frozenset[Operation] = frozenset(("CREATE",))
 
     def hooks(self) -> tuple[Hook, ...]:
-        return (
-            mutating(self.mutate, *self.operations, at=None),
-            validating(self.validate, *self.operations, at=None),
-        )
+        return (mutating(self.mutate, "CREATE", of=_FINALIZERS),)
 
-    async def mutate(self, attributes: Attributes) -> None:
-        finalizer = _FINALIZERS.get(attributes.resource.group_resource)
-        if finalizer is None or attributes.subresource or attributes.object is None:
-            return
-        finalizers = attributes.object["metadata"].setdefault("finalizers", [])
+    def mutate(self, attributes: Attributes) -> None:
+        finalizer = _FINALIZERS[attributes.resource.group_resource]
+        finalizers = (attributes.object or {})["metadata"].setdefault("finalizers", [])
         if finalizer not in finalizers:
             finalizers.append(finalizer)
 
-    async def validate(self, attributes: Attributes) -> None:
-        """Nothing to refuse."""
+
+def build(_: Services, __: Object | None) -> StorageObjectInUseProtection:
+    return StorageObjectInUseProtection()

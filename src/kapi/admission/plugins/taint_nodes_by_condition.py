@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from kapi.admission.chain import Hook, mutating, validating
-from kapi.registry.attributes import Attributes, Operation
+from kapi.admission.chain import Hook, mutating
+from kapi.admission.resources import NODES
+from kapi.admission.services import Services
+from kapi.api.objects import Object
+from kapi.registry.attributes import Attributes
 
 _NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 
 
 class TaintNodesByCondition:
     name = "TaintNodesByCondition"
-    operations: frozenset[Operation] = frozenset(("CREATE",))
 
     def hooks(self) -> tuple[Hook, ...]:
-        return (
-            mutating(self.mutate, *self.operations, at=None),
-            validating(self.validate, *self.operations, at=None),
-        )
+        return (mutating(self.mutate, "CREATE", of=(NODES,)),)
 
-    async def mutate(self, attributes: Attributes) -> None:
-        node = attributes.object
-        if attributes.resource.group_resource != ("", "nodes") or attributes.subresource or node is None:
-            return
+    def mutate(self, attributes: Attributes) -> None:
+        node = attributes.object or {}
         spec = node.setdefault("spec", {})
         taints = spec.setdefault("taints", [])
         if not any(all(taint.get(k) == v for k, v in _NOT_READY.items()) for taint in taints):
             taints.append(dict(_NOT_READY))
 
-    async def validate(self, attributes: Attributes) -> None:
-        """Nothing to refuse."""
+
+def build(_: Services, __: Object | None) -> TaintNodesByCondition:
+    return TaintNodesByCondition()

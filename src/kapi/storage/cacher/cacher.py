@@ -132,8 +132,7 @@ class Cacher:
         self._seen = revision
         self.window = Window(revision, self._capacity)
         self.fills += 1
-        for watcher in [w for watchers in self._watchers.values() for w in watchers]:
-            watcher.ended(None)
+        self.end_watches()
 
     async def _follow(self) -> kv.StorageError:
         """Watch from where the cache is until the watch ends; the reason why it did."""
@@ -223,6 +222,11 @@ class Cacher:
             watchers.pop(watcher, None)
             if not watchers:
                 del self._watchers[watcher.scope]
+
+    def end_watches(self) -> None:
+        """Nothing more will come from here: watchers look for their events elsewhere."""
+        for watcher in [w for watchers in self._watchers.values() for w in watchers]:
+            watcher.ended(None)
 
     # Reading
 

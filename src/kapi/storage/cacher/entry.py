@@ -50,6 +50,7 @@ class Entry:
     """
 
     __slots__ = ("_fields", "_labels", "_shape", "body", "created", "key", "renderings", "revision")
+    outdated = False  # stored in a form that the next write replaces, whatever else it changes
 
     def __init__(self, shape: Shape, key: str, body: bytes, revision: Revision, created: Revision) -> None:
         self._shape = shape

@@ -1,0 +1,1 @@
+"""Quotas: what objects use up, what a namespace's quotas allow, and how use is charged."""

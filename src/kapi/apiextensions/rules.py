@@ -1,0 +1,33 @@
+"""The seam to CEL: the rules in `x-kubernetes-validations` of a schema.
+
+They are stored and checked for their form. They are judged by `kapi.cel.custom_resources` where that exists; without
+it they are accepted and not evaluated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, TypeAlias
+
+from kapi.api.fields import FieldError
+from kapi.api.objects import Object
+
+# new, old (None on create): what the rules hold against it
+Evaluate: TypeAlias = Callable[[Object, Object | None], list[FieldError]]
+_ENGINE = "kapi.cel.custom_resources"
+
+
+def evaluator(schema: Object) -> Evaluate | None:
+    """What judges objects by a schema's rules; None when it has none, or nothing here understands them."""
+    if not has_rules(schema) or find_spec(_ENGINE) is None:
+        return None
+    make: Callable[[Object], Evaluate] = import_module(_ENGINE).evaluator
+    return make(schema)
+
+
+def has_rules(schema: Any) -> bool:
+    if isinstance(schema, dict):
+        return bool(schema.get("x-kubernetes-validations")) or any(map(has_rules, schema.values()))
+    return isinstance(schema, list) and any(map(has_rules, schema))

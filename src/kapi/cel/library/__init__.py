@@ -1,0 +1,1 @@
+"""The function libraries of Kubernetes' environment, one per file; each makes a Library when it is asked for."""

@@ -1,0 +1,64 @@
+"""Regular expressions: RE2, so that no pattern takes more than linear time."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from kapi.cel import prices
+from kapi.cel.functions import Library, method
+from kapi.cel.types import INT, STRING, list_of
+from kapi.cel.values import EvaluationError
+
+
+@lru_cache(maxsize=512)
+def compiled(pattern: str) -> Any:
+    """The pattern, or EvaluationError with Go's words."""
+    import re2  # the extension loads slowly, and most servers meet no pattern
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(pattern, options)
+    except re2.error as error:
+        reason = error.args[0] if error.args else error
+        text = reason.decode() if isinstance(reason, bytes) else str(reason)
+        raise EvaluationError(f"error parsing regexp: {text}") from None
+
+
+def matches(text: str, pattern: str) -> bool:
+    return compiled(pattern).search(text) is not None
+
+
+def _legal(pattern: str) -> Any:
+    try:
+        return compiled(pattern)
+    except EvaluationError as error:
+        raise EvaluationError(f"Illegal regex: {error}") from None
+
+
+def find(text: str, pattern: str) -> str:
+    match = _legal(pattern).search(text)
+    return match.group() if match is not None else ""
+
+
+def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
+    found = []
+    for match in _legal(pattern).finditer(text):
+        if 0 <= limit <= len(found):
+            break
+        found.append(match.group())
+    return found
+
+
+def library() -> Library:
+    strings = list_of(STRING)
+    return Library(
+        functions={
+            "find": (method("string_find_string", (STRING, STRING), STRING, find, prices.regex),),
+            "findAll": (
+                method("string_find_all_string", (STRING, STRING), strings, find_all, prices.regex),
+                method("string_find_all_string_int", (STRING, STRING, INT), strings, find_all, prices.regex),
+            ),
+        }
+    )

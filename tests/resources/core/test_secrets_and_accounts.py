@@ -1,0 +1,87 @@
+"""Secrets, service accounts, namespaces and leases: small rules that clients rely on."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+
+
+def secret(kind: str, **data: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "type": kind, "stringData": data}
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("{", "unexpected end of JSON input"),
+        ("[]", "json: cannot unmarshal array into Go value of type map[string]interface {}"),
+    ],
+)
+def test_a_docker_configuration_is_a_json_object_and_is_not_shown_when_it_is_none(
+    api: Any, content: str, why: str
+) -> None:
+    answer = api.create("v1:secrets", secret("kubernetes.io/dockercfg", **{".dockercfg": content}))
+    assert answer.problems == [f'data[.dockercfg]: Invalid value: "<secret contents redacted>": {why}']
+
+
+def test_a_certificate_that_does_not_fit_its_key_is_warned_of(api: Any) -> None:
+    answer = api.create("v1:secrets", secret("kubernetes.io/tls", **{"tls.crt": "c", "tls.key": "k"}))
+    assert answer.status == 201
+    assert answer.warnings == ["tls: failed to find any PEM data in certificate input"]
+
+
+def test_the_type_of_a_secret_stays(api: Any) -> None:
+    made = api.made("v1:secrets", secret("Opaque", a="b"))
+    assert made["data"] == {"a": base64.b64encode(b"b").decode()}
+    assert api.put("v1:secrets/s", {**made, "type": "other"}).problems == [
+        'type: Invalid value: "other": field is immutable'
+    ]
+
+
+def test_a_service_account_names_its_secrets_and_nothing_more(api: Any) -> None:
+    account = {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": "a", "annotations": {"kubernetes.io/enforce-mountable-secrets": "true"}},
+        "secrets": [{"name": "s", "namespace": "elsewhere", "kind": "Secret"}],
+    }
+    answer = api.create("v1:serviceaccounts", account)
+    assert answer.body["secrets"] == [{"name": "s"}]
+    assert answer.warnings[0].startswith("metadata.annotations[kubernetes.io/enforce-mountable-secrets]: deprecated")
+
+
+def test_finalizers_of_a_namespace_are_checked_one_by_one_when_they_are_set(cluster: Any) -> None:
+    body = {"kind": "Namespace", "spec": {"finalizers": ["hold"]}}
+    assert cluster.problems("v1:namespaces", body) == [
+        'spec.finalizers: Invalid value: "hold": name is neither a standard finalizer name nor is it fully qualified'
+    ]
+    made = cluster.made("v1:namespaces", {"kind": "Namespace"})
+    made["spec"]["finalizers"] = ["kubernetes", "hold"]
+    answer = cluster.call("PUT", f"v1:namespaces/{cluster.name}/finalize", made)
+    assert [problem.partition(":")[0] for problem in answer.problems] == ["spec.finalizers[1]"]
+
+
+def test_an_object_without_a_namespace_is_taken_without_the_one_it_names(cluster: Any) -> None:
+    metadata = {"name": cluster.name, "namespace": "default"}
+    assert "namespace" not in cluster.made("v1:nodes", {"kind": "Node", "metadata": metadata})["metadata"]
+
+
+def test_elections_that_the_server_would_coordinate_are_dropped(api: Any) -> None:
+    lease = {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "l"},
+        "spec": {"strategy": "OldestEmulationVersion", "preferredHolder": "n", "holderIdentity": "m"},
+    }
+    assert api.made("coordination.k8s.io/v1:leases", lease)["spec"] == {"holderIdentity": "m"}
+
+
+def test_components_are_asked_when_their_status_is(cluster: Any) -> None:
+    answer = cluster.call("GET", "v1:componentstatuses")
+    assert answer.warnings == ["v1 ComponentStatus is deprecated in v1.19+"]
+    health = {item["metadata"]["name"]: item["conditions"][0]["status"] for item in answer.body["items"]}
+    assert health.keys() == {"scheduler", "controller-manager", "etcd-0"} and health["etcd-0"] == "True"
+    missing = cluster.call("GET", "v1:componentstatuses/none")
+    assert (missing.status, missing.body["message"]) == (404, 'componentstatus "none" not found')

@@ -1,0 +1,163 @@
+"""Devices: slices that offer them, claims that ask for them, and what becomes of the claims."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+GROUP = "resource.k8s.io/v1"
+CLAIMS, SLICES, CLASSES = f"{GROUP}:resourceclaims", f"{GROUP}:resourceslices", f"{GROUP}:deviceclasses"
+RULES = f"{GROUP}:devicetaintrules"
+
+
+def claim(*requests: Any, **devices: Any) -> dict[str, Any]:
+    spec = {"devices": {"requests": list(requests), **devices}}
+    return {"apiVersion": GROUP, "kind": "ResourceClaim", "metadata": {"name": "c"}, "spec": spec}
+
+
+def gpu(**exactly: Any) -> dict[str, Any]:
+    return {"name": "gpu", "exactly": {"deviceClassName": "gpu.example.com", **exactly}}
+
+
+def device_slice(*devices: Any, **spec: Any) -> dict[str, Any]:
+    pool = {"name": "node-1", "generation": 1, "resourceSliceCount": 1}
+    given = {"driver": "gpu.example.com", "pool": pool, "nodeName": "node-1", "devices": list(devices), **spec}
+    return {"kind": "ResourceSlice", "spec": {key: value for key, value in given.items() if value is not None}}
+
+
+def test_a_request_is_for_one_device_unless_it_says_otherwise(api: Any) -> None:
+    [request] = api.made(CLAIMS, claim(gpu()))["spec"]["devices"]["requests"]
+    assert (request["exactly"]["allocationMode"], request["exactly"]["count"]) == ("ExactCount", 1)
+
+
+@pytest.mark.parametrize(
+    ("request_", "wrong"),
+    [
+        ({"name": "a"}, ["requests[0]: Required value: exactly one of `exactly` or `firstAvailable` is required"]),
+        (
+            gpu(allocationMode="All", count=2),
+            ["requests[0].exactly.count: Invalid value: 2: must not be specified when allocationMode is 'All'"],
+        ),
+        (
+            gpu(allocationMode="Some"),
+            ['requests[0].exactly.allocationMode: Unsupported value: "Some": supported values: "All", "ExactCount"'],
+        ),
+        (gpu(selectors=[{}]), ["requests[0].exactly.selectors[0].cel: Required value"]),
+        (
+            gpu(tolerations=[{"operator": "Exists", "value": "b", "effect": "Odd"}]),
+            [
+                'requests[0].exactly.tolerations[0].value: Invalid value: "b": must be empty for operator `Exists`',
+                'requests[0].exactly.tolerations[0].effect: Unsupported value: "Odd": supported values: "NoExecute", '
+                '"NoSchedule", "None"',
+            ],
+        ),
+    ],
+)
+def test_a_request_is_checked(api: Any, request_: Any, wrong: list[str]) -> None:
+    assert api.create(CLAIMS, claim(request_)).problems == [f"spec.devices.{problem}" for problem in wrong]
+
+
+def test_what_refers_to_a_request_refers_to_one_that_is_there(api: Any) -> None:
+    constraint = {"requests": ["none"], "matchAttribute": "example.com/numa"}
+    assert api.create(CLAIMS, claim(gpu(), constraints=[constraint])).problems == [
+        'spec.devices.constraints[0].requests[0]: Invalid value: "none": must be the name of a request in the claim or '
+        "the name of a request and a subrequest separated by '/'"
+    ]
+
+
+def test_a_claim_is_allocated_once_and_reserved_only_then(api: Any) -> None:
+    made = api.made(CLAIMS, claim(gpu()))
+    user = {"resource": "pods", "name": "p", "uid": "u"}
+    early = api.put(f"{CLAIMS}/c/status", {**made, "status": {"reservedFor": [user]}})
+    assert early.problems == ["status.reservedFor: Forbidden: may not be specified when `allocated` is not set"]
+    result = {"request": "gpu", "driver": "gpu.example.com", "pool": "node-1", "device": "gpu-0"}
+    status = {"allocation": {"devices": {"results": [result]}}, "reservedFor": [user]}
+    allocated = api.put(f"{CLAIMS}/c/status", {**made, "status": status})
+    assert allocated.status == 200, allocated.body
+    assert api.cells(f"{CLAIMS}/c")["State"] == "allocated,reserved"
+    other = {"allocation": {"devices": {"results": [{**result, "device": "gpu-1"}]}}}
+    assert api.put(f"{CLAIMS}/c/status", {**allocated.body, "status": other}).problems == [
+        "status.allocation: Invalid value: null: field cannot be modified once set"
+    ]
+
+
+def test_what_a_claim_asks_for_stays(api: Any) -> None:
+    made = api.made(CLAIMS, claim(gpu()))
+    assert api.put(f"{CLAIMS}/c", {**made, "spec": claim(gpu(count=2))["spec"]}).problems == [
+        "spec: Invalid value: null: field is immutable"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("device", "wrong"),
+    [
+        (
+            {"attributes": {"a": {"int": 1, "bool": True}}},
+            [
+                'attributes[a]: Invalid value: "{int, bool}": must specify exactly one of: `int`, `bool`, `string`, '
+                "`version`, `ints`, `bools`, `strings`, `versions`"
+            ],
+        ),
+        (
+            {"attributes": {"a": {"version": "one"}}},
+            ['attributes[a].version: Invalid value: "one": must be a string compatible with semver.org spec 2.0.0'],
+        ),
+        (
+            {"capacity": {"m": {"value": "1Gi", "requestPolicy": {"default": "1Mi"}}}},
+            ["capacity[m].requestPolicy: Forbidden: allowMultipleAllocations must be true"],
+        ),
+        (
+            {
+                "allowMultipleAllocations": True,
+                "capacity": {
+                    "m": {
+                        "value": "10",
+                        "requestPolicy": {"default": "3", "validRange": {"min": "2", "max": "8", "step": "2"}},
+                    }
+                },
+            },
+            [
+                'capacity[m].requestPolicy.validRange.step: Invalid value: "3": value is not a multiple of a given '
+                "step (2) from (2)"
+            ],
+        ),
+        (
+            {"consumesCounters": [{"counters": {"c": {"value": "1"}}}]},
+            ["consumesCounters[0].counterSet: Required value"],
+        ),
+    ],
+)
+def test_a_device_is_checked(cluster: Any, device: Any, wrong: list[str]) -> None:
+    body = device_slice({"name": "gpu-0", **device})
+    assert cluster.problems(SLICES, body) == [f"spec.devices[0].{problem}" for problem in wrong]
+
+
+def test_a_slice_says_in_one_way_which_nodes_can_use_it(cluster: Any) -> None:
+    ways = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
+    assert cluster.problems(SLICES, device_slice(nodeName=None)) == [f"spec: Required value: {ways}"]
+    assert cluster.problems(SLICES, device_slice(allNodes=True)) == [
+        f'spec: Invalid value: "{{`nodeName`, `allNodes`}}": {ways}, but multiple fields are set'
+    ]
+
+
+def test_slices_are_found_by_their_driver(cluster: Any) -> None:
+    cluster.made(SLICES, device_slice(driver=f"{cluster.name}.example.com"))
+    found = cluster.call("GET", f"{SLICES}?fieldSelector=spec.driver%3D{cluster.name}.example.com").body["items"]
+    assert [item["metadata"]["name"] for item in found] == [cluster.name]
+
+
+def test_a_taint_with_another_effect_is_a_new_one(cluster: Any) -> None:
+    taint = {"key": "example.com/broken", "effect": "NoSchedule", "timeAdded": "2020-01-01T00:00:00Z"}
+    made = cluster.made(RULES, {"kind": "DeviceTaintRule", "spec": {"taint": taint}})
+    made["spec"]["taint"]["effect"] = "NoExecute"
+    changed = cluster.put(RULES, made).body
+    assert changed["spec"]["taint"]["timeAdded"] != taint["timeAdded"]
+    assert changed["metadata"]["generation"] == 2
+
+
+def test_a_class_may_stand_for_an_extended_resource(cluster: Any) -> None:
+    body = {"kind": "DeviceClass", "spec": {"extendedResourceName": "kubernetes.io/x"}}
+    assert cluster.problems(CLASSES, body) == [
+        'spec.extendedResourceName: Invalid value: "kubernetes.io/x": must not have "kubernetes.io/" domain'
+    ]
