@@ -62,7 +62,9 @@ class Requirement:
 
 
 def _is_int64(text: str) -> bool:
-    return bool(re.fullmatch(r"[+-]?[0-9]+", text)) and -(1 << 63) <= int(text) < 1 << 63
+    # Python refuses to read thousands of digits: those that count are at most 19.
+    match = re.fullmatch(r"([+-]?)0*([0-9]{1,19})", text)
+    return match is not None and -(1 << 63) <= int(match[1] + match[2]) < 1 << 63
 
 
 class LabelSelector:

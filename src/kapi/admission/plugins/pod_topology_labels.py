@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from kapi.admission.chain import Hook, mutating
 from kapi.admission.lookup import Lookup
 from kapi.admission.resources import NODES, PODS
@@ -24,20 +26,19 @@ class PodTopologyLabels:
             mutating(self.on_binding, "CREATE", of=(PODS,), at=("binding",)),
         )
 
-    def on_pod(self, attributes: Attributes) -> None:
+    def on_pod(self, attributes: Attributes) -> Awaitable[None] | None:
         pod = attributes.object or {}
-        if pod["spec"].get("nodeName"):
-            self._label(pod, pod["spec"]["nodeName"])
+        return self._label(pod, pod["spec"]["nodeName"]) if pod["spec"].get("nodeName") else None
 
-    def on_binding(self, attributes: Attributes) -> None:
+    async def on_binding(self, attributes: Attributes) -> None:
         """The labels of a binding become the pod's."""
         binding = attributes.object or {}
         target = binding.get("target") or {}
         if target.get("kind") == "Node" and target.get("name"):
-            self._label(binding, target["name"])
+            await self._label(binding, target["name"])
 
-    def _label(self, holder: Object, node: str) -> None:
-        entry = self._lookup.cached(NODES, "", node)
+    async def _label(self, holder: Object, node: str) -> None:
+        entry = await self._lookup.get(NODES, "", node)
         found = {} if entry is None else {key: entry.labels[key] for key in _COPIED if key in entry.labels}
         if found:
             metadata = holder.setdefault("metadata", {})

@@ -40,11 +40,10 @@ from kapi.storage.objects import Decision, Write
 
 _MANAGER = "kube-apiserver"
 _TRIES = 10
-_VERSIONS = (
-    "apiserver.config.k8s.io/v1",
-    "resourcequota.admission.k8s.io/v1beta1",
-    "resourcequota.admission.k8s.io/v1",
-)
+_KINDS = {
+    "ResourceQuotaConfiguration": ("apiserver.config.k8s.io/v1",),
+    "Configuration": ("resourcequota.admission.k8s.io/v1beta1", "resourcequota.admission.k8s.io/v1alpha1"),
+}
 # Not stored, or never counted.
 _IGNORED = frozenset(
     (
@@ -130,7 +129,7 @@ class ResourceQuota:
                     finally:
                         queue.waiting[:0] = [t for t in batch if not t.settled]
         finally:
-            if not ticket.settled:
+            if ticket in queue.waiting:
                 queue.waiting.remove(ticket)
             if not queue.waiting and not queue.lock.locked():
                 self._queues.pop(namespace, None)
@@ -204,8 +203,8 @@ class ResourceQuota:
 def build(services: Services, configuration: Object | None) -> ResourceQuota:
     limited: Sequence[Object] = ()
     if configuration is not None:
-        kind = configuration.get("kind")
-        check_kind(configuration, "ResourceQuotaConfiguration" if kind != "Configuration" else kind, (*_VERSIONS, ""))
+        kind = configuration.get("kind") or ""
+        check_kind(configuration, kind, _KINDS.get(kind, ()))
         limited = configuration.get("limitedResources") or ()
         for i, item in enumerate(limited):
             if not item.get("resource"):

@@ -83,9 +83,9 @@ def check(
     if limited:
         _check_covered(quotas, concerned, attributes, evaluator, limited)
     return {
-        quota.name: _charged(quota, used[quota.name], charges[quota.name], attributes)
+        quota.name: _charged(quota, used[quota.name], requested, attributes)
         for quota in concerned
-        if charges[quota.name]
+        if (requested := only(charges[quota.name], quota.hard))
     }
 
 
@@ -113,8 +113,7 @@ def _charge(quota: Quota, attributes: Attributes, evaluator: Evaluator, usage: A
     return {name: amount for name, amount in usage.items() if amount}
 
 
-def _charged(quota: Quota, used: Amounts, charge: Amounts, attributes: Attributes) -> Amounts:
-    requested = only(charge, quota.hard)
+def _charged(quota: Quota, used: Amounts, requested: Amounts, attributes: Attributes) -> Amounts:
     after = total(used, requested)
     exceeded = [name for name in requested if after[name] > quota.hard[name]]
     # A status is reported, not asked for: it is counted, whatever it says.

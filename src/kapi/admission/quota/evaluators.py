@@ -115,7 +115,7 @@ class Claims(Counted):
         classes = _attribute_classes(found)
         if selector.get("operator") == "Exists":
             return bool(classes)
-        return any(requirement_met(selector, name) for name in classes or {None})
+        return any(requirement_met(selector, name) for name in classes or (None,))
 
     def usage(self, found: Object) -> Amounts:
         used = {"count/persistentvolumeclaims": ONE, "persistentvolumeclaims": ONE}

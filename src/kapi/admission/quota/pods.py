@@ -42,7 +42,8 @@ class Pods:
         return sorted(name for name in listed if name in _NAMES or _is_special(name))
 
     def in_scope(self, selector: Object, found: Object) -> bool:
-        scope, spec = selector["scopeName"], found["spec"]
+        scope: str = selector["scopeName"]
+        spec: Object = found["spec"]
         match scope:
             case "Terminating" | "NotTerminating":
                 return _ends(found) == (scope == "Terminating")

@@ -22,6 +22,7 @@ from kapi.telemetry.log import log
 PAGE = 2_000  # as many as are made into entries in one turn of the loop
 RETRY_SECONDS = 1.0
 PROGRESS_SECONDS = 0.1
+ASK_SECONDS = 60.0
 # How long a read waits for a revision the cache has not seen, as upstream's blockTimeout.
 CATCH_UP_SECONDS = 3.0
 
@@ -68,6 +69,11 @@ class Cacher:
         self.fills = 0  # how often it was filled: more than once is worth a look
 
     # Following the store.
+
+    @property
+    def in_step(self) -> bool:
+        """Whether a write is here before its caller goes on."""
+        return self._store.in_step
 
     @property
     def ready(self) -> bool:
@@ -143,7 +149,11 @@ class Cacher:
             self._watch.request_progress()
         else:
             self._ready.set()
-        return await self._lost
+        while not self._lost.done():
+            await asyncio.wait((self._lost,), timeout=ASK_SECONDS)
+            # A resource that rests must not fall behind what is compacted, or a broken watch could not go on.
+            self.request_progress()
+        return self._lost.result()
 
     def _not_ready(self) -> None:
         if self._ready.is_set():
