@@ -18,6 +18,7 @@ EXPECTED = {
         "unknown patch type:",
         "unable to find api field in struct",
         "list element types are not identical",
+        ", but received a ",
         "doesn't match $setElementOrder list",
         "does not contain declared merge key",
         "target.name: ",

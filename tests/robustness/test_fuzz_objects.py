@@ -21,7 +21,7 @@ from tests.robustness.fuzz_answers import answer, problem
 from tests.server_process import Client, Server
 
 CASES = sorted((Path(__file__).parents[1] / "golden" / "cases").glob("*.json"))
-ROUNDS = 400 if os.environ.get("KAPI_LONG") == "1" else 25
+ROUNDS = 400 if os.environ.get("KAPI_LONG") == "1" else 8
 NAMESPACE = "golden"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 # What would change how the server answers later is only tried.

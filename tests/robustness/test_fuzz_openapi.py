@@ -17,7 +17,7 @@ from tests.robustness.fuzz import Fuzzer, Operation, operations
 from tests.robustness.fuzz_answers import answer, problem
 from tests.server_process import Server
 
-ROUNDS = 40 if os.environ.get("KAPI_LONG") == "1" else 4
+ROUNDS = 40 if os.environ.get("KAPI_LONG") == "1" else 2
 NAMESPACE = "fuzz"
 NAMES = {
     "namespace": (NAMESPACE, NAMESPACE, NAMESPACE, "missing"),

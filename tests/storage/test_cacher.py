@@ -22,6 +22,7 @@ SCOPE = "/registry/configmaps/"
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
     monkeypatch.setattr(cacher_module, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(cacher_module, "CATCH_UP_SECONDS", 0.2)
 
 
 class Follower:
@@ -198,6 +199,25 @@ def test_a_broken_watch_is_taken_up_where_it_was_and_no_watcher_notices(lagging)
         assert [revision for _, _, revision in await follower.count(5)] == revisions
         assert not follower.end.done()
         assert shelf.cacher.fills == 1
+
+    lagging(scenario)
+
+
+def test_the_cache_of_a_resource_that_rests_keeps_up_with_the_store(lagging, monkeypatch):
+    """Or a watch that breaks after a compaction could not go on from where it was."""
+    monkeypatch.setattr(cacher_module, "ASK_SECONDS", 0.01)
+
+    async def scenario(shelf):
+        follower = await follow(shelf)
+        newest = await shelf.engine.create("/registry/other/x", b"{}")
+        async with asyncio.timeout(20):
+            while shelf.cacher.revision < newest:
+                await asyncio.sleep(0.001)
+        await shelf.engine.compact(newest)
+        shelf.engine.fail(kv.Unavailable("for a moment"))
+        await shelf.elsewhere("x", "")
+        await follower.count(1)
+        assert not follower.end.done()
 
     lagging(scenario)
 

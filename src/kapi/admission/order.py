@@ -37,7 +37,7 @@ PLUGINS = (
     Registration("TaintNodesByCondition", "taint_nodes_by_condition"),
     Registration("AlwaysPullImages", "always_pull_images", on=False),
     Registration("ImagePolicyWebhook", "", on=False),
-    Registration("PodSecurity", ""),
+    Registration("PodSecurity", "pod_security"),
     Registration("PodNodeSelector", "pod_node_selector", on=False),
     Registration("Priority", "priority"),
     Registration("DefaultTolerationSeconds", "default_toleration_seconds"),

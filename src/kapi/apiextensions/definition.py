@@ -1,4 +1,4 @@
-"""A definition as the server needs it to serve: names, scope, versions. The schema stays in its bytes until it is used."""
+"""A definition as the server needs it to serve: names, scope, versions. Its schema stays in its bytes until used."""
 
 from __future__ import annotations
 

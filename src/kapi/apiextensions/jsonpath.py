@@ -96,9 +96,7 @@ def _bracket(inner: str) -> Step:
         index = int(inner)
     except ValueError:
         raise InvalidPath(f"invalid array index {inner}") from None
-    return lambda values: [
-        v[index] for v in values if isinstance(v, list) and -len(v) <= index < len(v)
-    ]
+    return lambda values: [v[index] for v in values if isinstance(v, list) and -len(v) <= index < len(v)]
 
 
 def _field(name: str) -> Step:

@@ -93,9 +93,7 @@ def nested(obj: Object, path: str, kind: type) -> Any:
         value = value[part]
     if value.__class__ is not kind:
         wanted = {int: "int64", str: "string"}[kind]
-        raise NotNested(
-            f"{path} accessor error: {go_format(value)} is of the type {go_type(value)}, expected {wanted}"
-        )
+        raise NotNested(f"{path} accessor error: {go_format(value)} is of the type {go_type(value)}, expected {wanted}")
     return value
 
 

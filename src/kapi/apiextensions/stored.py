@@ -30,7 +30,7 @@ class CustomEntry(Entry):
         super().__init__(maker.shape, key, b"", revision, created)
 
     @property
-    def body(self) -> bytes:  # type: ignore[override]
+    def body(self) -> bytes:
         shown = self._shown
         if shown is None:
             shown = self._shown = self._maker.body(self.key, self._stored, self.revision)

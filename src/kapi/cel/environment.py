@@ -13,7 +13,8 @@ from typing import Any
 from kapi.cel.ast import Node
 from kapi.cel.checker import Checker, Names
 from kapi.cel.declarations import Declaration, structs_of
-from kapi.cel.estimate import CostEstimate, estimate
+from kapi.cel.bounds import CostEstimate
+from kapi.cel.estimate import estimate
 from kapi.cel.functions import Library, Overload
 from kapi.cel.limits import PER_CALL_LIMIT
 from kapi.cel.parser import Macro, MacroKey, parse

@@ -27,7 +27,7 @@ def quantifier(items: Plan, slots: Slots, predicate: Plan, *, decisive: bool) ->
     cost = predicate.cost + (4 if decisive else 3)
     first, second = slots
 
-    def run(frame: Frame) -> bool:
+    def run(frame: Frame) -> Any:
         error: EvaluationError | None = None
         limit = frame[LIMIT]
         for item in rounds(source(frame), slots):

@@ -45,7 +45,7 @@ def _logic(terms: list[Plan], decisive: bool) -> Plan:
         return Plan(_logic_of_two(terms[0].run, terms[1].run, terms[1].cost, decisive), terms[0].cost)
     steps = [(term.run, term.cost if position else 0) for position, term in enumerate(terms)]
 
-    def run(frame: Frame) -> bool:
+    def run(frame: Frame) -> Any:
         error: EvaluationError | None = None
         for step, cost in steps:
             frame[SPENT] += cost
@@ -70,7 +70,7 @@ def _logic(terms: list[Plan], decisive: bool) -> Plan:
 def _logic_of_two(left: Run, right: Run, cost: int, decisive: bool) -> Run:
     other = not decisive
 
-    def absorb(frame: Frame, error: EvaluationError) -> bool:
+    def absorb(frame: Frame, error: EvaluationError) -> Any:
         if isinstance(error, CostLimitExceeded):
             raise error
         frame[SPENT] += cost
@@ -83,7 +83,7 @@ def _logic_of_two(left: Run, right: Run, cost: int, decisive: bool) -> Run:
             pass
         raise error
 
-    def run(frame: Frame) -> bool:
+    def run(frame: Frame) -> Any:
         try:
             value = left(frame)
         except EvaluationError as error:
@@ -95,7 +95,7 @@ def _logic_of_two(left: Run, right: Run, cost: int, decisive: bool) -> Run:
         frame[SPENT] += cost
         value = right(frame)
         if value is True or value is False:
-            return bool(value)
+            return value
         raise NoSuchOverload()
 
     return run

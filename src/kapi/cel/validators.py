@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from kapi.cel.ast import Call, ListExpr, Literal, MapExpr, Node, children
 from kapi.cel.conversions import to_duration, to_timestamp
@@ -12,7 +13,7 @@ from kapi.cel.source import Issue
 from kapi.cel.types import CelType, unwrap_optional
 from kapi.cel.values import EvaluationError
 
-_LITERAL_CHECKS = {"duration": to_duration, "timestamp": to_timestamp, "matches": compiled}
+_LITERAL_CHECKS: dict[str, Callable[[Any], object]] = {"duration": to_duration, "timestamp": to_timestamp, "matches": compiled}
 
 
 def validate(tree: Node) -> list[Issue]:

@@ -43,7 +43,7 @@ def find(text: str, pattern: str) -> str:
 
 
 def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    found = []
+    found: list[str] = []
     for match in _legal(pattern).finditer(text):
         if 0 <= limit <= len(found):
             break

@@ -12,6 +12,7 @@ import orjson
 from kapi.api.gvk import GroupVersion
 from kapi.api.objects import Object
 from kapi.endpoints.discovery import Catalogue, GroupVersionEntry, ResourceEntry
+from kapi.endpoints.openapi import protobuf
 from kapi.endpoints.openapi.operations import Paths
 from kapi.endpoints.openapi.schemas import COMPONENTS, closure, v3_schemas
 from kapi.schema.loader import UnknownType, type_of
@@ -23,11 +24,19 @@ _INFO = {"title": "Kubernetes", "version": "1.37"}
 class Document:
     """An encoded document and the hash of its content."""
 
-    __slots__ = ("body", "hash")
+    __slots__ = ("_protobuf", "body", "hash")
 
     def __init__(self, content: Object) -> None:
         self.body = orjson.dumps(content)
         self.hash = hashlib.sha512(self.body).hexdigest().upper()
+        self._protobuf = b""
+
+    @property
+    def protobuf(self) -> bytes:
+        """Of version 2 only; made when somebody asks for it."""
+        if not self._protobuf:
+            self._protobuf = protobuf.document(orjson.loads(self.body))
+        return self._protobuf
 
 
 class Documents:

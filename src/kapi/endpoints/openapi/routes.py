@@ -13,6 +13,8 @@ from kapi.endpoints.params import first
 from kapi.endpoints.respond import GZIP_FROM, accepts_gzip, gzip
 from kapi.wire.messages import RawHeaders, Response, text
 
+_PROTOBUF = tuple(f"application/com.github.proto-openapi.spec.v2{mark}v1.0+protobuf" for mark in ("@", "."))
+_PROTOBUF_TYPE = b"application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 _JSON = ("application/json", "*/*", "application/*", "")
 _FOREVER = b"public, max-age=31536000, immutable"
 
@@ -22,7 +24,10 @@ class OpenAPI:
         self._documents = Documents(catalogue)
 
     async def v2(self, call: Call) -> Response:
-        if not _accepts_json(call):
+        if _accepts(call, _PROTOBUF):
+            document = self._documents.v2()
+            return await _answer(call, document, document.protobuf, _PROTOBUF_TYPE)
+        if not _accepts(call, _JSON):
             return Response(406, [])
         return await _answer(call, self._documents.v2())
 
@@ -41,7 +46,7 @@ class OpenAPI:
         document = self._documents.v3(path) if path else None
         if document is None:
             return Response(404, [])
-        if not _accepts_json(call):
+        if not _accepts(call, _JSON):
             return Response(406, [])
         asked = first(call, "hash")
         if asked is not None and asked != document.hash:
@@ -56,19 +61,21 @@ class OpenAPI:
         return text(404, "404 page not found\n")
 
 
-def _accepts_json(call: Call) -> bool:
+def _accepts(call: Call, types: tuple[str, ...]) -> bool:
     accept = call.request.headers.get("accept") or ""
-    return any(part.partition(";")[0].strip() in _JSON for part in accept.split(","))
+    return any(part.partition(";")[0].strip() in types for part in accept.split(","))
 
 
-async def _answer(call: Call, document: Document) -> Response:
+async def _answer(
+    call: Call, document: Document, body: bytes = b"", content_type: bytes = b"application/json"
+) -> Response:
     tag = f'"{document.hash}"'.encode()
-    headers: RawHeaders = [(b"content-type", b"application/json"), (b"etag", tag), (b"vary", b"Accept")]
+    body = body or document.body
+    headers: RawHeaders = [(b"content-type", content_type), (b"etag", tag), (b"vary", b"Accept")]
     if call.request.headers.get("if-none-match") == tag.decode():
         return Response(304, [(b"etag", tag), (b"vary", b"Accept")])
-    if len(document.body) >= GZIP_FROM and accepts_gzip(call):
+    if len(body) >= GZIP_FROM and accepts_gzip(call):
         headers[2] = (b"vary", b"Accept-Encoding")
         headers.append((b"content-encoding", b"gzip"))
-        body = await asyncio.get_running_loop().run_in_executor(None, gzip, document.body)
-        return Response(200, headers, body)
-    return Response(200, headers, document.body)
+        body = await asyncio.get_running_loop().run_in_executor(None, gzip, body)
+    return Response(200, headers, body)
