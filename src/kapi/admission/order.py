@@ -33,7 +33,7 @@ PLUGINS = (
     Registration("LimitPodHardAntiAffinityTopology", "limit_pod_hard_anti_affinity_topology", on=False),
     Registration("LimitRanger", "limit_ranger"),
     Registration("ServiceAccount", "service_account"),
-    Registration("NodeRestriction", "", on=False),
+    Registration("NodeRestriction", "node_restriction", on=False),
     Registration("TaintNodesByCondition", "taint_nodes_by_condition"),
     Registration("AlwaysPullImages", "always_pull_images", on=False),
     Registration("ImagePolicyWebhook", "", on=False),

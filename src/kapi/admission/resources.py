@@ -7,6 +7,7 @@ from typing import Final
 from kapi.api.gvk import GroupResource
 
 CLUSTER_TRUST_BUNDLES: Final = GroupResource("certificates.k8s.io", "clustertrustbundles")
+CSI_DRIVERS: Final = GroupResource("storage.k8s.io", "csidrivers")
 CSI_NODES: Final = GroupResource("storage.k8s.io", "csinodes")
 EVENTS: Final = GroupResource("", "events")
 INGRESS_CLASSES: Final = GroupResource("networking.k8s.io", "ingressclasses")

@@ -268,13 +268,13 @@ class Checker:
 
     # Aggregates
 
-    def join(self, node: Node, previous: CelType | None, current: CelType) -> CelType:
+    # Mixed types make dyn here; the validators refuse them where Kubernetes does.
+    def join(self, previous: CelType | None, current: CelType) -> CelType:
         if previous is None:
             return current
         if self.assign(previous, current):
             return most_general(previous, current)
-        self.mismatch(node, previous, current)
-        return ERROR
+        return DYN
 
     def unwrapped(self, node: Node, t: CelType, *, optional: bool) -> CelType:
         if not optional:
@@ -288,16 +288,16 @@ class Checker:
         element: CelType | None = None
         for index, item in enumerate(node.elements):
             found = self.unwrapped(item, self.check(item), optional=index in node.optional)
-            element = self.join(item, element, found)
+            element = self.join(element, found)
         return list_of(element or self.new_variable())
 
     def map_literal(self, node: MapExpr) -> CelType:
         key: CelType | None = None
         value: CelType | None = None
         for entry in node.entries:
-            key = self.join(entry.key, key, self.check(entry.key))
+            key = self.join(key, self.check(entry.key))
             found = self.unwrapped(entry.value, self.check(entry.value), optional=entry.optional)
-            value = self.join(entry.value, value, found)
+            value = self.join(value, found)
         return map_of(key or self.new_variable(), value or self.new_variable())
 
     def struct_literal(self, node: StructExpr) -> CelType:

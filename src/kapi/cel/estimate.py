@@ -41,6 +41,7 @@ def estimate(tree: Node, declarations: Mapping[str, Declaration]) -> CostEstimat
 class _Coster:
     def __init__(self, declarations: Mapping[str, Declaration]) -> None:
         self.declarations = declarations
+        self.root = next(iter(declarations.values()), None)
         self.locals: dict[str, list[_Local]] = {}
         self.paths: dict[Node, Path] = {}
         self.sizes: dict[Node, Range] = {}
@@ -103,9 +104,10 @@ class _Coster:
 
     def declared_size(self, path: Path) -> Range | None:
         """The bound that a declaration gives at a path."""
-        current = self.declarations.get(path[0]) if path else None
-        if current is None:
+        if not path or self.root is None:
             return None
+        # As upstream: a name that is no variable, such as a type's, is taken for the root.
+        current = self.declarations.get(path[0], self.root)
         for name in path[1:]:
             if name in ("@items", "@values"):
                 following = current.element

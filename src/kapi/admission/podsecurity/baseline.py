@@ -106,20 +106,22 @@ def host_path_volumes(pod: Pod) -> Violation | None:
 
 
 def host_ports(pod: Pod) -> Violation | None:
-    used = [
-        (c.get("name", ""), [p["hostPort"] for p in c.get("ports") or () if p.get("hostPort")])
-        for c in pod.containers()
-    ]
-    names = [name for name, ports in used if ports]
+    names: list[str] = []
+    taken: set[str] = set()
+    for container in pod.containers():
+        found = {str(port["hostPort"]) for port in container.get("ports") or () if port.get("hostPort")}
+        if found:
+            names.append(container.get("name", ""))
+            taken |= found
     if not names:
         return None
-    ports = sorted({str(port) for _, ports in used for port in ports})
+    ports = sorted(taken)
     what = f"{plural(len(names), 'uses', 'use')} {plural(len(ports), 'hostPort', 'hostPorts')} {', '.join(ports)}"
     return Violation("hostPort", f"{containers(names)} {what}")
 
 
 def host_probes_and_lifecycle(pod: Pod) -> Violation | None:
-    used = {c.get("name", ""): hosts for c in pod.containers() if (hosts := set(_probed_hosts(c)))}
+    used = {c.get("name", ""): found for c in pod.containers() if (found := set(_probed_hosts(c)))}
     if not used:
         return None
     hosts = sorted(set().union(*used.values()))

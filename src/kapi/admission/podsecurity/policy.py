@@ -31,11 +31,14 @@ class LevelVersion(NamedTuple):
         return self == other or self.level == other.level == PRIVILEGED
 
 
+ANYTHING = LevelVersion(PRIVILEGED, LATEST)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    enforce: LevelVersion = LevelVersion(PRIVILEGED, LATEST)
-    audit: LevelVersion = LevelVersion(PRIVILEGED, LATEST)
-    warn: LevelVersion = LevelVersion(PRIVILEGED, LATEST)
+    enforce: LevelVersion = ANYTHING
+    audit: LevelVersion = ANYTHING
+    warn: LevelVersion = ANYTHING
 
     @property
     def is_privileged(self) -> bool:

@@ -115,10 +115,8 @@ def seccomp(pod: Pod) -> Violation | None:
     if explicit is not None or is_set:
         return explicit
     names = pod.named(lambda context: context.get("seccompProfile") is None)
-    detail = (
-        f'pod or {containers(names)} must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
-    )
-    return Violation("seccompProfile", detail) if names else None
+    wanted = 'securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
+    return Violation("seccompProfile", f"pod or {containers(names)} must set {wanted}") if names else None
 
 
 def seccomp_25(pod: Pod) -> Violation | None:

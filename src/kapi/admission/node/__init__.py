@@ -1,0 +1,1 @@
+"""What a node may write: itself, its pods, and what they need."""

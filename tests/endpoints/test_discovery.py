@@ -1,0 +1,95 @@
+"""Discovery and OpenAPI, as clients ask for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.server_process import Client, Server
+
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
+PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+
+
+@pytest.fixture
+def client(shared_server: Server) -> Iterator[Client]:
+    with shared_server.client("admin", "system:masters") as found:
+        yield found
+
+
+def test_the_old_documents_and_the_aggregated_one_tell_the_same(client: Client) -> None:
+    groups = [group["name"] for group in client.get("/apis")["groups"]]
+    response = client.send("GET", "/apis", Accept=AGGREGATED)
+    told = json.loads(response.read())
+    assert response.headers["Content-Type"].endswith("as=APIGroupDiscoveryList")
+    assert [item["metadata"]["name"] for item in told["items"]] == groups
+    apps = next(item for item in told["items"] if item["metadata"]["name"] == "apps")
+    resources = [r["resource"] for r in apps["versions"][0]["resources"]]
+    listed = [r["name"] for r in client.get("/apis/apps/v1")["resources"] if "/" not in r["name"]]
+    assert resources == listed
+
+
+def test_an_aggregated_document_that_is_known_is_not_sent_again(client: Client) -> None:
+    response = client.send("GET", "/apis", Accept=AGGREGATED)
+    response.read()
+    again = client.send("GET", "/apis", Accept=AGGREGATED, **{"If-None-Match": response.headers["Etag"]})
+    assert (again.status, again.read()) == (304, b"")
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "kind"),
+    [
+        ("/apis/nope", 404, "text/plain; charset=utf-8"),
+        ("/apis/nope/v1/things", 404, "text/plain; charset=utf-8"),
+        ("/apis/apps/v9", 404, "application/json"),
+        ("/apis/apps/v1/things", 404, "application/json"),
+        ("/api/v1/configmaps/x", 404, "application/json"),
+        ("/api/v1/namespaces/default/nodes", 404, "application/json"),
+    ],
+)
+def test_what_is_not_served_is_not_found(client: Client, path: str, status: int, kind: str) -> None:
+    response = client.send("GET", path)
+    response.read()
+    assert (response.status, response.headers["Content-Type"]) == (status, kind)
+
+
+def test_every_group_version_has_a_document_under_its_hash(client: Client) -> None:
+    index = json.loads(client.text("/openapi/v3")[1])["paths"]
+    assert {"api/v1", "apis/apps/v1", "apis/apiextensions.k8s.io/v1"} <= index.keys()
+    response = client.send("GET", index["apis/apps/v1"]["serverRelativeURL"])
+    document = json.loads(response.read())
+    assert "immutable" in response.headers["Cache-Control"]
+    schemas = document["components"]["schemas"]
+    assert "io.k8s.api.core.v1.PodSpec" in schemas
+    references = set(json.dumps(document).split('"#/components/schemas/')[1:])
+    assert {reference.partition('"')[0] for reference in references} <= schemas.keys()
+
+
+def test_a_document_of_another_hash_is_elsewhere(client: Client) -> None:
+    response = client.send("GET", "/openapi/v3/apis/apps/v1?hash=0")
+    response.read()
+    assert response.status == 301
+    assert response.headers["Location"].startswith("/openapi/v3/apis/apps/v1?hash=")
+
+
+def test_version_two_refers_only_to_what_it_defines(client: Client) -> None:
+    document = client.get("/openapi/v2")
+    references = json.dumps(document).split('"#/definitions/')[1:]
+    assert {reference.partition('"')[0] for reference in references} <= document["definitions"].keys()
+    identifiers = [
+        operation["operationId"]
+        for item in document["paths"].values()
+        for method, operation in item.items()
+        if method != "parameters"
+    ]
+    assert len(identifiers) == len(set(identifiers))
+
+
+def test_version_two_is_protobuf_for_those_who_ask(client: Client) -> None:
+    response = client.send("GET", "/openapi/v2", Accept=PROTOBUF)
+    body = response.read()
+    assert response.headers["Content-Type"] == "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+    assert body.startswith(b"\x0a\x032.0")
+    assert b"#/definitions/io.k8s.api.core.v1.PodSpec" in body
