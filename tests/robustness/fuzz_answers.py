@@ -19,6 +19,7 @@ EXPECTED = {
         "unable to find api field in struct",
         "list element types are not identical",
         ", but received a ",
+        "merging an object in json but data type is not struct",
         "doesn't match $setElementOrder list",
         "does not contain declared merge key",
         "target.name: ",

@@ -223,7 +223,7 @@ class ObjectStore:
         if query.revision and query.exact:
             return await self._list_at(query, query.revision, "")
         if self._cached and await self._cache_answers(query):
-            return await _page(query, self.cacher.select(query.scope), self.cacher.revision)
+            return await self._list_cached(query, self.cacher.revision)
         return await self._list_at(query, kv.NO_REVISION, "", at_least=query.revision or kv.NO_REVISION)
 
     async def _cache_answers(self, query: Query) -> bool:
@@ -283,7 +283,7 @@ class ObjectStore:
         if revision > _LARGEST_REVISION or at_least > _LARGEST_REVISION:
             raise kv.FutureRevision(await self._kv.revision())
         if self._cached and cacher.ready and revision and cacher.changed <= revision <= cacher.revision:
-            return await _page(query, cacher.select(query.scope, start), revision)
+            return await self._list_cached(query, revision, start)
         if not query.scope.endswith("/"):
             return await self._one_at(query, revision, at_least)
         limit, size = query.limit, query.limit or _DIRECT_PAGE
@@ -302,6 +302,13 @@ class ObjectStore:
                 return _listing(query, found, revision)
             start = page.items[-1].key + "\0"
             size = min(2 * size, _LARGEST_PAGE)  # as upstream: a selector that takes little needs few round trips
+
+    async def _list_cached(self, query: Query, revision: Revision, start: str = "") -> Listing:
+        cacher, limit = self.cacher, query.limit
+        if limit and query.selects is None and query.scope.endswith("/"):
+            left = max(cacher.count(query.scope, start) - limit, 0)
+            return _listing(query, cacher.select(query.scope, start, limit), revision, left=left)
+        return await _page(query, cacher.select(query.scope, start), revision)
 
     async def _one_at(self, query: Query, revision: Revision, at_least: Revision) -> Listing:
         """A list of one key, if it is there."""

@@ -82,7 +82,9 @@ class EventRateLimit:
         # Every limit is charged, also when another one is reached.
         refusals = [refusal for limit in self._limits if (refusal := limit.refusal(attributes)) is not None]
         if refusals:
-            raise TooManyRequests(all_of(refusals), retry_after=0)
+            error = TooManyRequests(f"Too many requests: {all_of(refusals)}", retry_after=0)
+            error.details = None
+            raise error
 
 
 def _problems(configuration: Object) -> list[FieldError]:

@@ -256,17 +256,25 @@ class Cacher:
     def get(self, key: str) -> Entry | None:
         return self._entries.get(key)
 
-    def select(self, scope: str, start: str = "") -> list[Entry]:
-        """The entries of a scope (a prefix, or one key), in key order, from `start` on."""
+    def select(self, scope: str, start: str = "", limit: int = 0) -> list[Entry]:
+        """The entries of a scope (a prefix, or one key), in key order, from `start` on; 0: without a limit."""
         if not scope.endswith("/"):
             entry = self._entries.get(scope)
             return [entry] if entry is not None else []
         entries = self._entries
-        first = bisect_left(self._keys, max(scope, start))
-        last = bisect_left(self._keys, kv.prefix_end(scope))
-        if last - first == len(entries):
-            return [entries[k] for k in self._keys]
-        return [entries[k] for k in self._keys[first:last]]
+        first, last = self._span(scope, start)
+        keys = self._keys
+        if limit or last - first < len(keys):
+            keys = keys[first : min(first + limit, last) if limit else last]
+        return [entries[k] for k in keys]
+
+    def count(self, scope: str, start: str = "") -> int:
+        """How many entries `select` has without a limit."""
+        first, last = self._span(scope, start)
+        return max(last - first, 0)
+
+    def _span(self, scope: str, start: str) -> tuple[int, int]:
+        return bisect_left(self._keys, max(scope, start)), bisect_left(self._keys, kv.prefix_end(scope))
 
     def __len__(self) -> int:
         return len(self._keys)
