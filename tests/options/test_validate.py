@@ -111,8 +111,8 @@ def test_every_error_is_reported_at_once() -> None:
         ),
         ("--enable-admission-plugins=Foo", '--enable-admission-plugins plugin "Foo" is unknown'),
         (
-            "--enable-admission-plugins=AlwaysPullImages",
-            '--enable-admission-plugins plugin "AlwaysPullImages" is not there yet',
+            "--enable-admission-plugins=ImagePolicyWebhook",
+            '--enable-admission-plugins plugin "ImagePolicyWebhook" is not there yet',
         ),
         ("--logging-format=xml", '--logging-format "xml" invalid, allowed values: text, json'),
         (

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from importlib import import_module
-from typing import cast
-
-from kapi.admission.chain import Plugin
-from kapi.admission.configuration import ConfigurationError
-from kapi.admission.services import Services
-from kapi.api.objects import Object
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +77,6 @@ REMOVED: Mapping[str, str] = {
     "SecurityContextDeny": "it was removed in 1.30; use PodSecurity",
 }
 
-Build = Callable[[Services, Object | None], Plugin]
-
 
 def enabled_plugins(
     enable: Collection[str], disable: Collection[str], exactly: Collection[str] = ()
@@ -93,19 +84,3 @@ def enabled_plugins(
     """Those that run, in their order. `exactly` names all of them, as the old flag does."""
     names = set(exactly) if exactly else (DEFAULT - set(disable)) | set(enable)
     return tuple(plugin for plugin in PLUGINS if plugin.name in names)
-
-
-def build_plugins(
-    registrations: Collection[Registration], services: Services, configurations: Mapping[str, Object]
-) -> list[Plugin]:
-    """Raises ConfigurationError."""
-    built = []
-    for registration in registrations:
-        if not registration.module:
-            continue
-        build = cast(Build, import_module(f"kapi.admission.plugins.{registration.module}").build)
-        try:
-            built.append(build(services, configurations.get(registration.name)))
-        except ConfigurationError as error:
-            raise ConfigurationError(f'failed to initialize admission plugin "{registration.name}": {error}') from None
-    return built

@@ -5,7 +5,8 @@ from __future__ import annotations
 from kapi.api.call import Call
 from kapi.api.objects import Object
 from kapi.apiextensions.definition import FINALIZER, condition
-from kapi.apiextensions.validation import validate, validate_status_update, validate_update, warnings
+from kapi.apiextensions.validation import validate, validate_status_update, validate_update
+from kapi.apiextensions.warnings import warnings
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource
 from kapi.registry.strategy import Strategy, bump_generation, copy_field, keep_status

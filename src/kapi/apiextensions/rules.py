@@ -31,3 +31,11 @@ def has_rules(schema: Any) -> bool:
     if isinstance(schema, dict):
         return bool(schema.get("x-kubernetes-validations")) or any(map(has_rules, schema.values()))
     return isinstance(schema, list) and any(map(has_rules, schema))
+
+
+def validate_rules(schema: Object, path: str, *, costs: bool) -> list[FieldError]:
+    """What is wrong with a schema's rules themselves; `costs` when expensive ones are refused."""
+    if not has_rules(schema) or find_spec(_ENGINE) is None:
+        return []
+    check: Callable[..., list[FieldError]] = import_module(_ENGINE).validate_rules
+    return check(schema, path, costs=costs)

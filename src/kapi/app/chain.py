@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
+from kapi.admission.build import build_plugins
 from kapi.admission.chain import Chain
 from kapi.admission.lookup import Lookup
-from kapi.admission.order import build_plugins
 from kapi.admission.plugins.create_authorization import CreateAuthorization
 from kapi.admission.services import PodResources, Services
 from kapi.aggregator.server import AggregatorServer

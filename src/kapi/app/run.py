@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from kapi.admission.configuration import ConfigurationError
 from kapi.api.clock import SystemClock
 from kapi.app.chain import ServerChain
 from kapi.app.config import generic_config
@@ -39,6 +40,9 @@ def run(completed: CompletedOptions, *, on_ready: Callable[[Ready], None] | None
     keep_freed_memory()
     try:
         loop.run(_run(completed, on_ready, time.monotonic()))
+    except ConfigurationError as error:
+        log.error("admission_not_configured", error=str(error))
+        return 1
     except HookFailed as failed:
         log.error("post_start_hook_failed", error=str(failed))
         return 1

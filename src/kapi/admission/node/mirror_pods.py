@@ -8,6 +8,12 @@ from kapi.api.objects import Object
 
 MIRROR = "kubernetes.io/config.mirror"
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+_VARIABLES = (
+    ("secretKeyRef", "secrets"),
+    ("secretRef", "secrets"),
+    ("configMapKeyRef", "configmaps"),
+    ("configMapRef", "configmaps"),
+)
 _SECRETS = ("cephfs", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos")
 # In the order in which they are named.
 _VOLUMES = (
@@ -34,11 +40,7 @@ def owner_problem(pod: Object, node: str) -> str | None:
     who = f'node "{node}"'
     if len(owners) > 1:
         return f"{who} can only create pods with a single owner reference set to itself"
-    if not owners or (owners[0].get("apiVersion"), owners[0].get("kind"), owners[0].get("name")) != (
-        "v1",
-        "Node",
-        node,
-    ):
+    if not owners or [owners[0].get(field) for field in ("apiVersion", "kind", "name")] != ["v1", "Node", node]:
         return f"{who} can only create pods with an owner reference set to itself"
     if not owners[0].get("controller"):
         return f"{who} can only create pods with a controller owner reference set to itself"
@@ -71,15 +73,13 @@ def referenced(spec: Object) -> str | None:
 def _named(spec: Object) -> Iterator[str]:
     if spec.get("imagePullSecrets"):
         yield "secrets"
-    for kind in _CONTAINERS:
-        for container in spec.get(kind) or ():
+    for containers in _CONTAINERS:
+        for container in spec.get(containers) or ():
             for variable in container.get("env") or ():
                 source = variable.get("valueFrom") or {}
-                yield from (
-                    k for f, k in (("secretKeyRef", "secrets"), ("configMapKeyRef", "configmaps")) if f in source
-                )
+                yield from (kind for field, kind in _VARIABLES if field in source)
             for source in container.get("envFrom") or ():
-                yield from (k for f, k in (("secretRef", "secrets"), ("configMapRef", "configmaps")) if f in source)
+                yield from (kind for field, kind in _VARIABLES if field in source)
     for volume in spec.get("volumes") or ():
         if "secret" in volume or "azureFile" in volume or (volume.get("csi") or {}).get("nodePublishSecretRef"):
             yield "secrets"

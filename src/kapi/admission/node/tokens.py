@@ -123,10 +123,8 @@ class NodeTokens:
                 f'from running pod "{pod["metadata"].get("uid", "")}"'
             )
         if pod["spec"].get("nodeName") != spec.get("nodeName"):
-            why = (
-                f'pod "{place}" is not running on node "{spec.get("nodeName", "")}" named in the PodCertificateRequest'
-            )
-            raise forbidden(attributes, why)
+            why = f'pod "{place}" is not running on node "{spec.get("nodeName", "")}"'
+            raise forbidden(attributes, f"{why} named in the PodCertificateRequest")
         if MIRROR in (pod["metadata"].get("annotations") or {}):
             raise forbidden(attributes, f'pod "{place}" is a mirror pod')
         return pod

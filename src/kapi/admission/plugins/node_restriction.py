@@ -75,7 +75,8 @@ class NodeRestriction:
             case "":
                 return self._whole_pod(attributes, node)
             case "status":
-                return _pod_status(attributes, node)
+                _pod_status(attributes, node)
+                return None
             case "eviction":
                 return self._eviction(attributes, node)
         what = f'unexpected pod subresource "{attributes.subresource}"'

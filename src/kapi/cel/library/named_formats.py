@@ -118,7 +118,7 @@ def _named(name: str) -> Optional:
 
 
 def _price(named: Any, text: Any, _: Any) -> int:
-    return math.ceil((1.0 + len(text)) * prices.TRAVERSAL) * math.ceil(named.weight * prices.REGEX)
+    return int(math.ceil((1.0 + len(text)) * prices.TRAVERSAL) * math.ceil(named.weight * prices.REGEX))
 
 
 def library() -> Library:
