@@ -21,7 +21,10 @@ from kapi.apiextensions.jsonpath import compile_path
 from kapi.apiextensions.rules import evaluator
 from kapi.apiextensions.scale import validate_scale, view_of
 from kapi.apiextensions.stored import CustomEntryMaker
+from kapi.patch.apply.check import problems
 from kapi.patch.apply.fieldset import excluding
+from kapi.patch.apply.shape import shape_of
+from kapi.patch.errors import InvalidApply
 from kapi.registry.metadata import STANDARD_FINALIZERS
 from kapi.registry.resource import Names, Resource, Subresource, Untyped, metadata_fields
 from kapi.registry.strategy import FieldsOf, Strategy, copy_field
@@ -30,6 +33,7 @@ from kapi.schema.structural_check import UNRELATED, validate
 from kapi.schema.structural_lists import duplicates
 from kapi.schema.structural_settle import apply_defaults, normalize, settle
 from kapi.schema.structural_types import object_type
+from kapi.schema.types import Type
 from kapi.storage.cacher.entry import Shape
 
 VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
@@ -58,6 +62,7 @@ class Custom:
         self.schema: Object = _schema(self._spec)
         self._node = Structural(self.schema)
         self._rules = evaluator(self.schema)
+        self._types: dict[str, Type] = {}
         subresources = self._spec.get("subresources") or {}
         self._has_status = subresources.get("status") is not None
         self._scale: Object | None = subresources.get("scale")
@@ -106,7 +111,7 @@ class Custom:
                 list_kind=accepted.list_kind,
             ),
             given_schema=cache(lambda: object_type(self._node)),
-            untyped=Untyped(settle=self._settle),
+            untyped=Untyped(settle=self._settle, convert=self._convert if len(self._versions) > 1 else None),
         )
 
     # Decoding
@@ -117,6 +122,24 @@ class Custom:
 
     def _default(self, obj: Object) -> None:
         apply_defaults(self._node, obj)
+
+    def _convert(self, obj: Object, api_version: str) -> tuple[Object, Type] | None:
+        """An object as another version has it; InvalidApply when it does not fit there, None when that is gone."""
+        group, _, version = api_version.rpartition("/")
+        if group != self._definition.group or version not in self._versions:
+            return None
+        type_ = self._type(version)
+        converted = {**obj, "apiVersion": api_version}
+        text = problems(converted, shape_of(type_))
+        if text:
+            raise InvalidApply(text)
+        return converted, type_
+
+    def _type(self, version: str) -> Type:
+        found = self._types.get(version)
+        if found is None:
+            found = self._types[version] = object_type(Structural(_schema(self._versions[version])))
+        return found
 
     # Selecting
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from kapi.api.call import Call
 from kapi.api.objects import Object
-from kapi.apiextensions.definition import FINALIZER, condition
+from kapi.apiextensions.definition import FINALIZER, condition, is_true
 from kapi.apiextensions.validation import validate, validate_status_update, validate_update
 from kapi.apiextensions.warnings import warnings
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource
 from kapi.registry.strategy import Strategy, bump_generation, copy_field, keep_status
-from kapi.registry.table import CREATED_AT, NAME
+from kapi.registry.table import CREATED_AT, NAME, Column, field_value
 
 
 def default(new: Object) -> None:
@@ -87,6 +87,12 @@ def mark_deleting(obj: Object, now: str) -> None:
     }
 
 
+def versions_text(obj: Object) -> str:
+    """The served versions, and which of them is stored."""
+    served = [v for v in obj["spec"].get("versions") or () if v.get("served")]
+    return ",".join(f"{v['name']}(storage)" if v.get("storage") else v["name"] for v in served)
+
+
 RESOURCE = Resource(
     group="apiextensions.k8s.io",
     version="v1",
@@ -118,5 +124,14 @@ RESOURCE = Resource(
             )
         )
     },
-    columns=(NAME, CREATED_AT),
+    columns=(
+        NAME,
+        Column("Scope", field_value("spec", "scope")),
+        Column("Versions", versions_text),
+        CREATED_AT,
+        Column("Group", field_value("spec", "group"), priority=1),
+        Column("Kind", field_value("spec", "names", "kind"), priority=1),
+        Column("ShortNames", lambda obj: ",".join(obj["spec"]["names"].get("shortNames") or ()), priority=1),
+        Column("Established", lambda obj: is_true(obj, "Established"), type="boolean", priority=1),
+    ),
 )

@@ -10,9 +10,16 @@ from kapi.api.gvk import GroupVersionKind
 from kapi.api.objects import Object
 from kapi.patch.values import go_format, go_type
 from kapi.registry.resource import View
+from kapi.registry.table import NAME, Column, age, created_at, field_value
 
 _SCALE = GroupVersionKind("autoscaling", "v1", "Scale")
 _HIGHEST = 0x7FFFFFFF
+_COLUMNS = (
+    NAME,
+    Column("Desired", field_value("spec", "replicas", absent=0), type="integer"),
+    Column("Available", field_value("status", "replicas", absent=0), type="integer"),
+    Column("Age", created_at, type="date", show=age),
+)
 
 
 class NotNested(ValueError):
@@ -30,8 +37,6 @@ def view_of(scale: Object) -> View:
             selector = nested(obj, selector_path, str) if selector_path else None
         except NotNested as error:
             raise errors.BadRequest(str(error)) from None
-        if replicas is None:
-            raise errors.InternalError(f'the spec replicas field "{spec_path}" does not exist')
         if selector:
             status["selector"] = selector
         kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
@@ -51,7 +56,13 @@ def view_of(scale: Object) -> View:
             target = target.setdefault(part, {})
         target[last] = (shown.get("spec") or {}).get("replicas") or 0
 
-    return View(gvk=_SCALE, read=read, write=write, replicas_path=spec_path.removeprefix("."))
+    def check(obj: Object) -> None:
+        if nested(obj, spec_path, int) is None:
+            raise errors.InternalError(f'the spec replicas field "{spec_path}" does not exist')
+
+    return View(
+        gvk=_SCALE, read=read, write=write, replicas_path=spec_path.removeprefix("."), check_get=check, columns=_COLUMNS
+    )
 
 
 def validate_scale(scale: Object, obj: Object, *, status_only: bool = False) -> list[FieldError]:

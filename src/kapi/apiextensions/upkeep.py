@@ -31,6 +31,8 @@ class Upkeep:
         self._queue: asyncio.Queue[str] = asyncio.Queue()
         self._waiting: set[str] = set()
         self._cleaning: dict[str, Instances] = {}  # by the name of the definition that goes
+        self._written: dict[str, object] = {}
+        self._due: set[str] = set()
 
     def put(self, name: str) -> None:
         if name not in self._waiting:
@@ -55,6 +57,7 @@ class Upkeep:
         definition = served.get(name)
         if definition is None:
             self._forget(name)
+            self._written.pop(name, None)
             return
         obj = definition.entry.object
         metadata = obj["metadata"]
@@ -62,8 +65,17 @@ class Upkeep:
             if FINALIZER in (metadata.get("finalizers") or ()):
                 await self._clean_up(definition, obj, served, client)
             return
-        if self._set_conditions(definition, obj):
-            await client.update(f"{PATH}/{name}/status", obj)
+        if not self._set_conditions(definition, obj):
+            return
+        state = (definition.uid, definition.accepted, definition.conflict)
+        if self._written.get(name) == state and name not in self._due:
+            # Somebody took away what was written here: it comes back, but not in the same breath.
+            self._due.add(name)
+            asyncio.get_running_loop().call_later(_RETRY_SECONDS, self.put, name)
+            return
+        self._due.discard(name)
+        self._written[name] = state
+        await client.update(f"{PATH}/{name}/status", obj)
 
     # Conditions
 

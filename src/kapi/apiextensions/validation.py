@@ -87,14 +87,14 @@ def _validate_stored_versions(stored: list[str] | None, versions: list[Object]) 
     path = "status.storedVersions"
     if not stored:
         return [invalid(path, stored, "must have at least one stored version")]
-    errors = [
-        invalid(path, stored, f"must have the storage version {v['name']}")
-        for v in versions
-        if v.get("storage") and v["name"] not in stored
-    ]
-    known = {v["name"] for v in versions}
+    errors: list[FieldError] = []
+    missing = dict.fromkeys(stored)
+    for version in versions:
+        if version.get("storage") and version["name"] not in missing:
+            errors.append(invalid(path, stored, f"must have the storage version {version['name']}"))
+        missing.pop(version["name"], None)
     for i, name in enumerate(stored):
-        if name not in known:
+        if name in missing:
             why = (
                 f"missing from spec.versions; {name} was previously a storage version, and must remain in "
                 f"spec.versions until a storage migration ensures no data remains persisted in {name} and removes "
@@ -110,16 +110,19 @@ class _Spec:
 
     versions: list[Object]
     shared: Object
+    is_given: bool  # an empty list of versions is not the same as none
 
     @classmethod
     def of(cls, spec: Object) -> _Spec:
-        versions: list[Object] = spec.get("versions") or []
+        given: list[Object] | None = spec.get("versions")
+        versions = given or []
         shared: Object = {}
         for key in ("schema", "subresources", "additionalPrinterColumns", "selectableFields"):
             values = [v.get(key) for v in versions]
             if values and values[0] and all(value == values[0] for value in values):
                 shared[key] = values[0]
-        return cls([{k: x for k, x in v.items() if k not in shared} for v in versions], shared)
+        rest = [{k: x for k, x in v.items() if k not in shared} for v in versions]
+        return cls(rest, shared, is_given=given is not None)
 
     def has_status(self, version: Object) -> bool:
         found = self.shared.get("subresources") or version.get("subresources") or {}
@@ -141,7 +144,7 @@ class _Spec:
                 **{f[:1].upper() + f[1:]: go_struct(v.get(f)) for f in fields},
             }
             for v in self.versions
-        ] or None
+        ] or ([] if self.is_given else None)
 
 
 def _validate_spec(new: Object, old: Object | None) -> list[FieldError]:

@@ -12,7 +12,7 @@ from kapi.cel.values import NONE, NoSuchKey, Optional
 def select(operand: Plan, operand_type: CelType, name: str, result: CelType) -> Plan:
     cost = operand.cost + 1
     if operand_type.kind == "struct":
-        return Plan(_of_object(operand, _json_name(operand_type, name), result.kind == "double"), cost)
+        return Plan(_of_object(operand, _json_name(operand_type, name), name, result.kind == "double"), cost)
     if operand_type.kind == "map":
         return Plan(_of_map(operand, name, result.kind == "double"), cost)
     step = operand.run
@@ -24,8 +24,8 @@ def _json_name(operand_type: CelType, name: str) -> str:
     return field.name if field is not None else name
 
 
-def _of_object(operand: Plan, name: str, is_double: bool) -> Run:
-    """A null field of an object is an absent one, as Kubernetes has it."""
+def _of_object(operand: Plan, name: str, shown: str, is_double: bool) -> Run:
+    """A null field of an object is an absent one, as Kubernetes has it; errors name it as the expression does."""
     step = operand.run
     slot = operand.slot
 
@@ -33,9 +33,9 @@ def _of_object(operand: Plan, name: str, is_double: bool) -> Run:
         try:
             value = frame[slot][name]
         except (KeyError, TypeError):
-            raise NoSuchKey(name) from None
+            raise NoSuchKey(shown) from None
         if value is None:
-            raise NoSuchKey(name)
+            raise NoSuchKey(shown)
         return value
 
     def of_value(frame: Frame) -> Any:
@@ -43,9 +43,9 @@ def _of_object(operand: Plan, name: str, is_double: bool) -> Run:
         try:
             value = holder[name]
         except (KeyError, TypeError):
-            raise NoSuchKey(name) from None
+            raise NoSuchKey(shown) from None
         if value is None:
-            raise NoSuchKey(name)
+            raise NoSuchKey(shown)
         return value
 
     run = of_variable if slot >= 0 else of_value

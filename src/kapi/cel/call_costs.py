@@ -185,7 +185,10 @@ def _kubernetes_equality(target: Operand | None, args: list[Operand]) -> CallCos
 
 _CONSTANT_EQUALITY = frozenset(
     {"net.IP", "net.CIDR", "kubernetes.Quantity", "kubernetes.Semver"}
-    | {f"kubernetes.authorization.{kind}" for kind in ("Authorizer", "PathCheck", "GroupCheck", "ResourceCheck", "Decision")}
+    | {
+        f"kubernetes.authorization.{kind}"
+        for kind in ("Authorizer", "PathCheck", "GroupCheck", "ResourceCheck", "Decision")
+    }
 )
 
 

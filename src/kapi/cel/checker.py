@@ -353,7 +353,9 @@ class Checker:
         if range_type.kind in ("dyn", "any", "error", "param"):
             self.assign(DYN, range_type)
             return DYN, DYN
-        message = f"expression of type '{range_type}' cannot be range of a comprehension (must be list, map, or dynamic)"
+        message = (
+            f"expression of type '{range_type}' cannot be range of a comprehension (must be list, map, or dynamic)"
+        )
         self.report(node.range, message)
         return ERROR, ERROR
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from kapi.cel.escaping import RESERVED
 from kapi.cel.types import BOOL, DOUBLE, DYN, INT, STRING, CelType, list_of, map_of
 
 UNBOUNDED = 2**63 - 1
@@ -37,6 +38,9 @@ class Declaration:
 
     def find(self, name: str) -> Field | None:
         found = self.fields.get(name)
+        if found is None and name in RESERVED:
+            # A keyword after a dot needs no escaping.
+            found = self.fields.get(f"__{name}__")
         if found is None and self.open_fields:
             return Field(name=name, declaration=ANYTHING)
         return found
@@ -49,16 +53,16 @@ NUMBER = Declaration(type=DOUBLE, min_size=1)
 TEXT = Declaration(type=STRING, min_size=2, max_elements=UNBOUNDED)
 
 
-def array_of(element: Declaration, max_items: int, *, list_type: str = "", list_keys: tuple[str, ...] = ()) -> Declaration:
+def array_of(
+    element: Declaration, max_items: int, *, list_type: str = "", list_keys: tuple[str, ...] = ()
+) -> Declaration:
     return Declaration(
         type=list_of(element.type), element=element, max_elements=max_items, list_type=list_type, list_keys=list_keys
     )
 
 
 def mapping_of(element: Declaration, max_properties: int) -> Declaration:
-    return Declaration(
-        type=map_of(STRING, element.type), key=TEXT, element=element, max_elements=max_properties
-    )
+    return Declaration(type=map_of(STRING, element.type), key=TEXT, element=element, max_elements=max_properties)
 
 
 def object_of(name: str, fields: Mapping[str, Field], *, min_size: int = 2) -> Declaration:
@@ -100,4 +104,3 @@ def structs_of(declaration: Declaration) -> dict[str, Declaration]:
         elif current.element is not None:
             pending.append(current.element)
     return found
-

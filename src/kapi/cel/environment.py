@@ -1,8 +1,8 @@
 """Environments and programs: what may be said, and what was said.
 
-    env = Environment({"self": declaration}, KUBERNETES)
-    program = env.compile("self.replicas <= self.maxReplicas")     # or CompileError
-    program.evaluate({"self": obj}, budget)                        # or EvaluationError
+env = Environment({"self": declaration}, KUBERNETES)
+program = env.compile("self.replicas <= self.maxReplicas")     # or CompileError
+program.evaluate({"self": obj}, budget)                        # or EvaluationError
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kapi.cel.ast import Node
+from kapi.cel.bounds import CostEstimate
 from kapi.cel.checker import Checker, Names
 from kapi.cel.declarations import Declaration, structs_of
-from kapi.cel.bounds import CostEstimate
 from kapi.cel.estimate import estimate
 from kapi.cel.functions import Library, Overload
 from kapi.cel.limits import PER_CALL_LIMIT

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 
-_RESERVED = frozenset(
-    "true false null in as break const continue else for function if import let loop package namespace return var void while".split()
-)
+RESERVED = frozenset(
+    {
+        "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import",
+        "let", "loop", "package", "namespace", "return", "var", "void", "while",
+    }
+)  # fmt: skip
 _SPECIAL = re.compile(r"__|[-./]")
 _ALLOWED = re.compile(r"[A-Za-z_./-][A-Za-z0-9_./-]*")
 _WORDS = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
@@ -14,7 +17,7 @@ _WORDS = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slas
 
 def escape(name: str) -> str | None:
     """The identifier for a property, or None where there is none."""
-    if name in _RESERVED:
+    if name in RESERVED:
         return f"__{name}__"
     if not _ALLOWED.fullmatch(name):
         return None

@@ -51,7 +51,13 @@ def method(
 
 
 def _overload(
-    id: str, args: tuple[CelType, ...], result: CelType, run: Implementation | None, price: Price | None, *, member: bool
+    id: str,
+    args: tuple[CelType, ...],
+    result: CelType,
+    run: Implementation | None,
+    price: Price | None,
+    *,
+    member: bool,
 ) -> Overload:
     params = frozenset(found for t in (*args, result) for found in _params(t))
     return Overload(id=id, args=args, result=result, member=member, run=run, price=price, params=params)

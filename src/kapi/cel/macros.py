@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kapi.cel.ast import ACCUMULATOR, UNUSED, Call, Comprehension, Ident, ListExpr, Literal, MapExpr, Node, Select
-from kapi.cel.parser import MacroError, MacroKey, Macro
+from kapi.cel.parser import Macro, MacroError, MacroKey
 
 
 def _call(offset: int, function: str, *args: Node) -> Call:
@@ -75,9 +75,7 @@ def _quantifier(kind: str, count: int) -> Macro:
     return expand
 
 
-def _collect(
-    offset: int, macro: str, target: Node, names: tuple[str, str], condition: Node | None, item: Node
-) -> Node:
+def _collect(offset: int, macro: str, target: Node, names: tuple[str, str], condition: Node | None, item: Node) -> Node:
     accu = _accumulator(offset)
     step: Node = _call(offset, "_+_", accu, ListExpr(offset=offset, elements=[item]))
     if condition is not None:

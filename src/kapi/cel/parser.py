@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from kapi.cel.ast import Call, Entry, Ident, ListExpr, Literal, MapExpr, Node, Select, StructExpr
+from kapi.cel.escaping import RESERVED
 from kapi.cel.lexer import EOF, ORDER, Token, display, tokenize
 from kapi.cel.literals import parse_int, parse_uint, unquote_bytes, unquote_string
 from kapi.cel.source import CompileError, Issue, Source
 
 MAX_SIZE = 100_000
 MAX_DEPTH = 250
-RESERVED = frozenset(
-    "as break const continue else false for function if import in let loop package namespace null return true var void while".split()
-)
 _LITERALS = frozenset({"true", "false", "null", "NUM_FLOAT", "NUM_INT", "NUM_UINT", "STRING", "BYTES"})
 _STARTS = frozenset({"[", "{", "(", ".", "-", "!", "IDENTIFIER"}) | _LITERALS
 _FIELDS = frozenset({"IDENTIFIER", "ESC_IDENTIFIER"})
 _BINARY = {
-    "==": (1, "_==_"), "!=": (1, "_!=_"), "in": (1, "@in"), "<": (1, "_<_"), "<=": (1, "_<=_"), ">=": (1, "_>=_"), ">": (1, "_>_"),
-    "+": (2, "_+_"), "-": (2, "_-_"), "*": (3, "_*_"), "/": (3, "_/_"), "%": (3, "_%_"),
+    "==": (1, "_==_"), "!=": (1, "_!=_"), "in": (1, "@in"), "<": (1, "_<_"), "<=": (1, "_<=_"), ">=": (1, "_>=_"),
+    ">": (1, "_>_"), "+": (2, "_+_"), "-": (2, "_-_"), "*": (3, "_*_"), "/": (3, "_/_"), "%": (3, "_%_"),
 }  # fmt: skip
 
 MacroKey = tuple[str, int, bool]

@@ -303,5 +303,3 @@ def _accepts(wanted: CelType, value: Any) -> bool:
         return True
     found = runtime_type(value)
     return found.kind == wanted.kind and (found.name == wanted.name or wanted.kind in ("list", "map", "type"))
-
-

@@ -13,7 +13,11 @@ from kapi.cel.source import Issue
 from kapi.cel.types import CelType, unwrap_optional
 from kapi.cel.values import EvaluationError
 
-_LITERAL_CHECKS: dict[str, Callable[[Any], object]] = {"duration": to_duration, "timestamp": to_timestamp, "matches": compiled}
+_LITERAL_CHECKS: dict[str, Callable[[Any], object]] = {
+    "duration": to_duration,
+    "timestamp": to_timestamp,
+    "matches": compiled,
+}
 
 
 def validate(tree: Node) -> list[Issue]:

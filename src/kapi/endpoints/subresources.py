@@ -26,6 +26,11 @@ from kapi.registry.store import Transform
 from kapi.schema.loader import type_of
 from kapi.wire.messages import Response
 
+_NO_SCALE = (
+    'no kind is registered for the type v1.Scale in scheme "k8s.io/apiextensions-apiserver/pkg/apiserver/'
+    'customresource_handler.go:781"'
+)
+
 
 async def act(call: Call, endpoint: Endpoint, action: Action) -> Response:
     form = negotiate(call.request.headers.get("accept"))
@@ -64,6 +69,8 @@ async def connect(call: Call, endpoint: Endpoint, to: Connect) -> Response:
 async def view_get(call: Call, endpoint: Endpoint, view: View) -> Response:
     form = negotiate(call.request.headers.get("accept"))
     entry = await endpoint.store.get(call.info.namespace, call.info.name)
+    if view.check_get is not None:
+        view.check_get(entry.object)
     return await _respond(call, endpoint, view, view.read(entry.object), form)
 
 
@@ -75,7 +82,13 @@ async def view_update(call: Call, endpoint: Endpoint, view: View) -> Response:
 
     async def transform(live: Object | None) -> Object:
         assert live is not None, "a view does not create"
-        decoded = decode_object(body, kind, view.gvk, options.field_validation)
+        try:
+            decoded = decode_object(body, kind, view.gvk, options.field_validation)
+        except errors.BadRequest:
+            if endpoint.resource.untyped is None:
+                raise
+            # As upstream, whose scheme for custom resources cannot word the failure.
+            raise errors.BadRequest(_NO_SCALE) from None
         for warning in decoded.warnings:
             call.warn(warning)
         shown = decoded.object

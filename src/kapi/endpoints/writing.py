@@ -24,6 +24,7 @@ from kapi.endpoints.patching import CONTENT_TYPES, Patching, patch_type
 from kapi.endpoints.reading import query
 from kapi.endpoints.respond import respond
 from kapi.patch.apply.update import track_update
+from kapi.patch.errors import PatchError
 from kapi.registry.options import DeleteOptions, WriteOptions
 from kapi.registry.store import Target, check_uid
 from kapi.registry.strategy import Strategy, copy_field
@@ -71,16 +72,21 @@ def wipe_system_fields(metadata: Object) -> None:
 def track(call: Call, endpoint: Endpoint, live: Object | None, new: Object, options: WriteOptions) -> None:
     """Keep the object's managedFields."""
     resource = endpoint.resource
-    track_update(
-        live,
-        new,
-        resource.schema,
-        manager=manager_of(call, options),
-        api_version=str(resource.group_version),
-        now=rfc3339(endpoint.store.clock.now()),
-        subresource=call.info.subresource,
-        reset=strategy_of(call, endpoint).reset,
-    )
+    try:
+        track_update(
+            live,
+            new,
+            resource.schema,
+            manager=manager_of(call, options),
+            api_version=str(resource.group_version),
+            now=rfc3339(endpoint.store.clock.now()),
+            subresource=call.info.subresource,
+            reset=strategy_of(call, endpoint).reset,
+            convert=resource.untyped.convert if resource.untyped is not None else None,
+        )
+    except PatchError:
+        # As upstream: a write does not fail for want of a conversion, its managers just stay as they were.
+        copy_field(new["metadata"], (live or {"metadata": {}})["metadata"], "managedFields")
 
 
 def tracked(call: Call, endpoint: Endpoint, live: Object | None, new: Object, options: WriteOptions) -> Object:

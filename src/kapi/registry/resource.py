@@ -11,6 +11,7 @@ from kapi.api.call import Call
 from kapi.api.fields import FieldError
 from kapi.api.gvk import GroupKind, GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource
 from kapi.api.objects import Object
+from kapi.patch.apply.update import Convert
 from kapi.registry.options import DeleteOptions, WriteOptions
 from kapi.registry.strategy import FieldsOf, Strategy
 from kapi.registry.table import AGE, NAME, Column
@@ -47,6 +48,8 @@ class View:
     # Where the object keeps the one field that is written; who owns it here owns it there.
     replicas_path: str = ""
     columns: tuple[Column, ...] = ()
+    # Raises why an object cannot be shown, where only that is asked for.
+    check_get: Callable[[Object], None] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +109,7 @@ class Untyped:
     """
 
     settle: Callable[[Object], list[str]]
+    convert: Convert | None = None  # to other versions, for the fields that managers own there
 
 
 class StoreHooks(Protocol):

@@ -159,7 +159,9 @@ def _nested(value: Any) -> str:
         return f"{kind}({_quoted(to_string(value))})"
     if kind == "double":
         text = f"{value:.{_PRECISION}f}"
-        return text if math.isfinite(value) else _quoted("NaN" if math.isnan(value) else f"{'+' if value > 0 else '-'}Inf")
+        return (
+            text if math.isfinite(value) else _quoted("NaN" if math.isnan(value) else f"{'+' if value > 0 else '-'}Inf")
+        )
     if kind not in _TEXTUAL:
         raise EvaluationError(f"error during formatting: no formatting function for {runtime_type(value).name}")
     return _text(value)

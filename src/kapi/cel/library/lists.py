@@ -181,7 +181,11 @@ def extended() -> Library:
             ),
             "sort": _each(
                 lambda word, t: method(
-                    f"list_{t.name}_sort", (list_of(t),), list_of(t), lambda x: sort_by_keys(x, x), prices.self_comparison
+                    f"list_{t.name}_sort",
+                    (list_of(t),),
+                    list_of(t),
+                    lambda x: sort_by_keys(x, x),
+                    prices.self_comparison,
                 )
             ),
             "@sortByAssociatedKeys": _each(

@@ -71,13 +71,15 @@ def _parse(text: str) -> Address:
 def _reason(text: str, error: Exception) -> str:
     """Go's words for the commonest mistakes."""
     if ":" in text:
-        return "unable to parse IP" if text.count(":") < 2 else "each colon-separated field must have at least one digit"
+        return (
+            "unable to parse IP" if text.count(":") < 2 else "each colon-separated field must have at least one digit"
+        )
     octets = text.split(".")
     for octet in octets:
         if not octet:
             return f'IPv4 field must have at least one digit (at "{text}")'
         if not octet.isdigit():
-            return f'unexpected character (at "{text[text.index(octet):]}")'
+            return f'unexpected character (at "{text[text.index(octet) :]}")'
         if len(octet) > 1 and octet.startswith("0"):
             return "IPv4 field has octet with leading zero"
         if int(octet) > 255:
@@ -103,7 +105,7 @@ def parse_cidr(text: str) -> CidrValue:
     prefix = "network address parse error during conversion from string: "
     head, slash, tail = text.rpartition("/")
     if not slash:
-        raise EvaluationError(f'{prefix * 2}netip.ParsePrefix("{text}"): no \'/\'')
+        raise EvaluationError(f"{prefix * 2}netip.ParsePrefix(\"{text}\"): no '/'")
     try:
         address = _parse(head)
     except AddressError as error:

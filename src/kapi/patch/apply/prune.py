@@ -14,6 +14,7 @@ from kapi.patch.apply.managed import Managers, Owned
 from kapi.patch.apply.shape import Shape, shape_of
 from kapi.patch.apply.typed import field_set, remove_items, with_named_fields
 from kapi.patch.apply.update import Convert
+from kapi.patch.errors import InvalidApply, PatchError
 
 
 class Pruner:
@@ -28,7 +29,11 @@ class Pruner:
         """The merged object without what was owned last and is not now."""
         if last is None or not last.fields or (last.api_version == self._version and self._all_kept(last.fields, now)):
             return merged
-        seen = self._at(merged, last.api_version)
+        try:
+            seen = self._at(merged, last.api_version)
+        except PatchError as error:
+            what = "failed to prune fields: failed to convert merged object to last applied version"
+            raise InvalidApply(f"{what}: {error}") from None
         if seen is None:
             return merged
         merged, shape = seen
