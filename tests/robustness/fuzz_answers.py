@@ -8,8 +8,8 @@ from typing import Any
 from tests.robustness.fuzz import Attempt
 from tests.server_process import Client
 
-SECONDS = 5.0
-# Server errors of a real kube-apiserver, as recorded from one.
+SECONDS = 30.0
+# Server errors that a real kube-apiserver answers as well, most of them seen in recordings of one.
 EXPECTED = {
     500: (
         "failed to create typed patch object",

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 
 from kapi.api.gvk import GroupVersion
+from kapi.api.objects import Object
 from kapi.apiextensions.custom import SUBRESOURCE_VERBS, TERMINATING_VERBS, VERBS, Custom
 from kapi.apiextensions.definition import DefinedVersion, Definition, read, version_priority
 from kapi.apiextensions.names import decide
-from kapi.endpoints.discovery import GroupVersionEntry, ResourceEntry, SubresourceEntry
+from kapi.endpoints.discovery import GivenSchema, GroupVersionEntry, ResourceEntry, SubresourceEntry
 from kapi.endpoints.endpoint import Endpoint
 from kapi.endpoints.install import Installer
 from kapi.storage import kv
@@ -184,6 +186,10 @@ def _entries(group: str, definitions: Iterable[Definition]) -> Iterable[GroupVer
         )
 
 
+def _published(definition: Definition, version: str) -> Object:
+    return definition.schemas()[version]
+
+
 def _resource_entry(definition: Definition, version: DefinedVersion) -> ResourceEntry:
     names = definition.accepted
     subresources = []
@@ -203,4 +209,7 @@ def _resource_entry(definition: Definition, version: DefinedVersion) -> Resource
         categories=names.categories,
         subresources=tuple(subresources),
         stored_as=(definition.group, stored.name, definition.requested.kind) if stored is not None else None,
+        schema=GivenSchema(
+            f"{definition.uid}/{definition.generation}/{version.name}", partial(_published, definition, version.name)
+        ),
     )

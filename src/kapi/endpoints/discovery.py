@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import orjson
 
@@ -33,6 +33,14 @@ class SubresourceEntry:
     verbs: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class GivenSchema:
+    """A schema that is read when it is asked for; `token` changes with it."""
+
+    token: str
+    read: Callable[[], Object] = field(compare=False)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceEntry:
     """A resource as discovery tells it. `stored_as` is the kind in its storage version, for the hash."""
@@ -46,6 +54,7 @@ class ResourceEntry:
     categories: tuple[str, ...] = ()
     subresources: tuple[SubresourceEntry, ...] = ()
     stored_as: tuple[str, str, str] | None = None
+    schema: GivenSchema | None = None  # of a custom resource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,14 @@ from kapi.api.gvk import GroupVersion
 from kapi.api.objects import Object
 from kapi.endpoints.discovery import Catalogue, GroupVersionEntry, ResourceEntry
 from kapi.endpoints.openapi import protobuf
+from kapi.endpoints.openapi.custom import (
+    CustomDocument,
+    custom_paths,
+    custom_schemas,
+    is_custom,
+    own_names,
+    without_v3,
+)
 from kapi.endpoints.openapi.operations import Paths
 from kapi.endpoints.openapi.schemas import COMPONENTS, closure, v3_schemas
 from kapi.schema.loader import UnknownType, type_of
@@ -45,19 +53,23 @@ class Documents:
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
         self._kept: dict[str, tuple[object, Document]] = {}
+        self._kept_custom: dict[str, tuple[GroupVersionEntry, CustomDocument]] = {}
 
     def v3_paths(self) -> list[str]:
         """Of group-versions, and of what only tells of them."""
         paths = {"api", "apis", "version"}
         for entry in self._catalogue.entries():
             group = entry.group_version.group
-            paths |= {_v3_path(entry.group_version), *({f"apis/{group}"} if group else ())}
+            tells = bool(group) and not is_custom(entry)
+            paths |= {_v3_path(entry.group_version), *({f"apis/{group}"} if tells else ())}
         return sorted(paths)
 
-    def v3(self, path: str) -> Document | None:
+    def v3(self, path: str) -> Document | CustomDocument | None:
         """The document of `apis/apps/v1`, or of the paths `apis` and `apis/apps` that only tell of groups."""
         for entry in self._catalogue.entries():
             if _v3_path(entry.group_version) == path:
+                if is_custom(entry):
+                    return self._custom(path, entry)
                 return self._make(path, entry, partial(_v3, entry))
         if path in self.v3_paths():
             return self._make(path, path, lambda: _envelope({f"/{path}/": {}}, {}))
@@ -66,6 +78,12 @@ class Documents:
     def v2(self) -> Document:
         entries = self._catalogue.entries()
         return self._make("v2", tuple(map(id, entries)), lambda: _v2(entries))
+
+    def _custom(self, path: str, entry: GroupVersionEntry) -> CustomDocument:
+        kept = self._kept_custom.get(path)
+        if kept is None or kept[0] != entry:
+            kept = self._kept_custom[path] = (entry, CustomDocument(entry))
+        return kept[1]
 
     def _make(self, path: str, source: object, make: Callable[[], Object]) -> Document:
         kept = self._kept.get(path)
@@ -117,15 +135,21 @@ def _v2(entries: list[GroupVersionEntry]) -> Object:
     """Swagger 2.0: the same operations, with bodies as parameters and responses without media types."""
     paths: Object = {}
     names: set[str] = set()
+    custom: Object = {}
     for entry in entries:
-        found = _paths(entry)
-        names |= found.definitions
+        if is_custom(entry):
+            found = custom_paths(entry)
+            names |= found.definitions - own_names(entry)
+            custom |= {name: _v2_schema(without_v3(schema)) for name, schema in custom_schemas(entry).items()}
+        else:
+            found = _paths(entry)
+            names |= found.definitions
         paths |= {path: _v2_path(item) for path, item in found.paths.items()}
     return {
         "swagger": "2.0",
         "info": _INFO,
         "paths": dict(sorted(paths.items())),
-        "definitions": {name: _v2_schema(schema) for name, schema in closure(names).items()},
+        "definitions": {**{name: _v2_schema(schema) for name, schema in closure(names).items()}, **custom},
         "securityDefinitions": {"BearerToken": _SECURITY["BearerToken"]},
         "security": [{"BearerToken": []}],
     }

@@ -34,7 +34,7 @@ _TYPES = {
     "timeoutSeconds": "integer",
     "watch": "boolean",
 }
-_LIST = (
+LIST_PARAMETERS = (
     "allowWatchBookmarks",
     "continue",
     "fieldSelector",
@@ -55,12 +55,12 @@ _DELETE = (
     "orphanDependents",
     "propagationPolicy",
 )
-_COLLECTION = tuple(sorted((set(_LIST) - {"allowWatchBookmarks", "watch"}) | set(_DELETE)))
+_COLLECTION = tuple(sorted((set(LIST_PARAMETERS) - {"allowWatchBookmarks", "watch"}) | set(_DELETE)))
 
 
 def group_name(group: str) -> str:
     """`rbac.authorization.k8s.io` → `RbacAuthorization`; the legacy group is `Core`."""
-    parts = (group or "core").removesuffix(".k8s.io").split(".")
+    parts = (group or "core").removesuffix(".k8s.io").replace("-", ".").split(".")
     return "".join(part[:1].upper() + part[1:] for part in parts)
 
 
@@ -88,7 +88,7 @@ class Paths:
         }
         self.paths[f"{self._root}/"] = {"get": operation}
 
-    def add(self, resource: ResourceEntry, kind: str) -> None:
+    def add(self, resource: ResourceEntry, kind: str, *, watches: bool = True) -> None:
         """`kind` is the full name of the resource's definition."""
         scope = "Namespaced" if resource.namespaced else ""
         gvk = GroupVersionKind(self._gv.group, self._gv.version, resource.kind)
@@ -102,9 +102,9 @@ class Paths:
             everywhere = operations.everywhere()
             self.paths[f"{self._root}/{resource.plural}"] = {
                 "get": everywhere,
-                "parameters": _params(_LIST, pretty=True),
+                "parameters": _params(LIST_PARAMETERS, pretty=True),
             }
-        if "watch" in resource.verbs:
+        if watches and "watch" in resource.verbs:
             self._add_watches(resource, operations, place)
 
     def add_subresource(self, resource: ResourceEntry, sub: SubresourceEntry, kind: str) -> None:
@@ -129,7 +129,7 @@ class Paths:
         self._watch(f"{path}/{{name}}", operations.watch_one(), ("name", *names))
 
     def _watch(self, path: str, operation: Object, names: tuple[str, ...]) -> None:
-        self.paths[path] = {"get": operation, "parameters": _params(_LIST, names, pretty=True)}
+        self.paths[path] = {"get": operation, "parameters": _params(LIST_PARAMETERS, names, pretty=True)}
 
     def _put(self, path: str, operations: Object, names: tuple[str, ...]) -> None:
         if operations:
@@ -172,7 +172,7 @@ class _Operations:
     def collection(self, verbs: tuple[str, ...]) -> Object:
         found: Object = {}
         if "list" in verbs:
-            found["get"] = self._make("list", "", "list", self._listed(), {"parameters": _params(_LIST)})
+            found["get"] = self._make("list", "", "list", self._listed(), {"parameters": _params(LIST_PARAMETERS)})
         if "create" in verbs:
             found["post"] = self.create()
         if "deletecollection" in verbs:
@@ -233,6 +233,10 @@ class _Operations:
 
     def _make(self, prefix: str, between: str, action: str, responses: Object, more: Object) -> Object:
         return self._paths.operation((prefix, between + self._scope + self._name), action, self._gvk, responses, more)
+
+
+def query_parameters(names: Iterable[str]) -> list[Object]:
+    return _params(names)
 
 
 def _params(query: Iterable[str], path: Iterable[str] = (), *, pretty: bool = False) -> list[Object]:
