@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import orjson
+
 from kapi.api.fields import FieldError, invalid
 from kapi.apiextensions.embedded import validate_embedded
+from kapi.schema.empties import as_nothing
 from kapi.schema.structural import META_FIELDS, Structural
 from kapi.schema.structural_check import validate
 from kapi.schema.structural_settle import fresh, prune
 
 
 def validate_defaults(schema: dict[str, object], path: str) -> list[FieldError]:
+    if b'"default":' not in orjson.dumps(schema, as_nothing, orjson.OPT_PASSTHROUGH_SUBCLASS):
+        return []
     root = Structural(schema)
     return list(_below(root, path, is_resource=True)) if root.defaults_below else []
 

@@ -10,6 +10,7 @@ from typing import Any
 from kapi.api.fields import FieldError, forbidden, invalid, not_supported, required
 from kapi.api.objects import Object
 from kapi.apiextensions.field_path import InvalidFieldPath, follow
+from kapi.apiextensions.structure import is_plain
 from kapi.schema.structural import META_FIELDS, Structural
 
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
@@ -42,6 +43,8 @@ def _schema(s: Object, path: str, place: Place, *, is_root: bool = False) -> Ite
         if (is_root or s.get("x-kubernetes-embedded-resource")) and name in META_FIELDS:
             reason = f"in top-level {name}" if is_root else place.no_defaults
             inner = replace(place, in_metadata=True, no_defaults=reason)
+        if is_plain(child) and (inner.no_defaults is None or "default" not in child):
+            continue
         yield from _schema(child, f"{path}.properties[{name}]", inner)
     if s.get("not") is not None:
         yield from _schema(s["not"], f"{path}.not", place)

@@ -41,6 +41,18 @@ _NESTED = {
 }
 
 
+_SCALARS = frozenset(("string", "integer", "number", "boolean"))
+_HARMLESS = frozenset(
+    ("type", "description", "title", "format", "enum", "example", "nullable", "default")
+    + ("minimum", "maximum", "minLength", "maxLength", "multipleOf")
+)
+
+
+def is_plain(s: Object) -> bool:
+    """A scalar that says nothing any rule could be about: most of what schemas are made of."""
+    return s.get("type") in _SCALARS and s.keys() <= _HARMLESS
+
+
 def unsupported(schema: Any) -> str:
     """What a structural schema cannot hold at all; empty when there is nothing of that."""
     if not isinstance(schema, dict):
@@ -55,7 +67,7 @@ def unsupported(schema: Any) -> str:
     below = [schema.get("items"), schema.get("additionalProperties"), schema.get("not")]
     for key in ("allOf", "anyOf", "oneOf"):
         below += schema.get(key) or ()
-    below += (schema.get("properties") or {}).values()
+    below += [child for child in (schema.get("properties") or {}).values() if not is_plain(child)]
     return next(filter(None, map(unsupported, below)), "")
 
 
@@ -72,7 +84,8 @@ def _invariants(s: Object, level: Level, path: str) -> Iterator[FieldError]:
         yield from _invariants(items, "item", f"{path}.items")
     properties = s.get("properties") or {}
     for name, child in properties.items():
-        yield from _invariants(child, "field", f"{path}.properties[{name}]")
+        if not is_plain(child):
+            yield from _invariants(child, "field", f"{path}.properties[{name}]")
     if additional is not None:
         if level == "root":
             yield forbidden(f"{path}.additionalProperties", "must not be used at the root")

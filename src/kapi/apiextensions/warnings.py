@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import orjson
+
 from kapi.api.call import Call
 from kapi.api.fields import go_quote
 from kapi.api.objects import Object
+from kapi.schema.empties import as_nothing
 from kapi.schema.structural_formats import is_supported
 
 _INNER = ("not", "items", "additionalProperties", "additionalItems")
@@ -14,6 +17,9 @@ _INNER = ("not", "items", "additionalProperties", "additionalItems")
 
 def warnings(_: Call, new: Object, old: Object | None) -> list[str]:
     """Of what is new in the definition."""
+    text = orjson.dumps(new["spec"], as_nothing, orjson.OPT_PASSTHROUGH_SUBCLASS)
+    if b'"format":' not in text and b'"x-kubernetes-list-type":' not in text:
+        return []
     before = set(_found(old["spec"])) if old is not None else set()
     formats: list[str] = []
     sets: list[str] = []

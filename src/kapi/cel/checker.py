@@ -1,4 +1,4 @@
-"""The type checker: every node gets its type, every call its overloads, or the issues are reported as cel-go words them."""
+"""The type checker: nodes get their types and calls their overloads, or issues are reported in cel-go's words."""
 
 from __future__ import annotations
 

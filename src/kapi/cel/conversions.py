@@ -18,6 +18,8 @@ _UINT = re.compile(r"[0-9]+")
 _FLOAT = re.compile(
     r"[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)", re.I
 )
+# Python refuses to read very long numbers; none of that length fits into 64 bits.
+_LONGEST = 400
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 
@@ -88,7 +90,7 @@ def to_int(value: Any) -> int:
         if not -(2.0**63) < value < 2.0**63:
             raise EvaluationError("integer overflow")
         return int(value)
-    if kind is str and _INT.fullmatch(value) and -(2**63) <= int(value) < 2**63:
+    if kind is str and len(value) < _LONGEST and _INT.fullmatch(value) and -(2**63) <= int(value) < 2**63:
         return int(value)
     if kind is Timestamp:
         return int(value.nanoseconds // 10**9)
@@ -107,7 +109,7 @@ def to_uint(value: Any) -> Uint:
         if not 0 <= value < 2.0**64:
             raise EvaluationError("unsigned integer overflow")
         return Uint(int(value))
-    if kind is str and _UINT.fullmatch(value) and int(value) < 2**64:
+    if kind is str and len(value) < _LONGEST and _UINT.fullmatch(value) and int(value) < 2**64:
         return Uint(int(value))
     raise _refused(value, "uint")
 

@@ -1,4 +1,4 @@
-"""From JSON to CEL values, for what JSON writes as strings or can not tell: times, bytes, lists that are sets or maps."""
+"""From JSON to CEL values, where JSON can not tell: times, bytes, lists that are sets or maps."""
 
 from __future__ import annotations
 

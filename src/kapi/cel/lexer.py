@@ -1,4 +1,4 @@
-"""Tokens. Errors are those of the ANTLR lexer that cel-go uses: the longest token wins, bad input is named and skipped."""
+"""Tokens. The longest token wins; bad input is named and skipped, as by the ANTLR lexer that cel-go uses."""
 
 from __future__ import annotations
 

@@ -11,6 +11,11 @@ MAX_REQUEST_SIZE = 3 * 1024 * 1024
 MAX_MESSAGE_SIZE = 5 * 1024
 UINT64_MAX = 2**64 - 1
 
+_HINT = (
+    "try simplifying the rule, or adding maxItems, maxProperties, and maxLength "
+    "where arrays, maps, and strings are declared"
+)
+
 
 def multiplied(cost: int, cardinality: int) -> int:
     """The cost of a rule that runs so many times, within 64 bits."""
@@ -26,5 +31,4 @@ def exceeded(name: str, cost: int, limit: int) -> str:
         shown = f"{factor:f}x"
     else:
         shown = f"{factor:.1f}x"
-    hint = "try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared"
-    return f"{name} exceeds budget by factor of {shown} ({hint})"
+    return f"{name} exceeds budget by factor of {shown} ({_HINT})"

@@ -10,6 +10,9 @@ _SIMPLE = {
     "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
     "\\": "\\", "'": "'", '"': '"', "`": "`", "?": "?",
 }  # fmt: skip
+# Longer numbers do not fit into 64 bits, and Python refuses to read very long ones.
+_LONGEST = 400
+OUT_OF_RANGE = 2**64
 _ESCAPE = re.compile(r"\\([abfnrtv\\'\"`?]|[0-3][0-7]{2}|[xX].{2}|u.{4}|U.{8})", re.DOTALL)
 
 
@@ -25,6 +28,8 @@ def parse_uint(text: str) -> Uint | None:
 
 def _number(text: str) -> int:
     digits = text.lstrip("-")
+    if len(digits) > _LONGEST:
+        return OUT_OF_RANGE
     value = int(digits[2:], 16) if digits.startswith("0x") else int(digits)
     return -value if text.startswith("-") else value
 

@@ -45,7 +45,8 @@ def _fold(
 def _bind(offset: int, name: str, value: Node, result: Node) -> Node:
     return Comprehension(
         offset=offset, range=ListExpr(offset=offset, elements=[]), variable=UNUSED, accumulator=name, init=value,
-        condition=Literal(offset=offset, value=False), step=Ident(offset=offset, name=name), result=result, macro="bind",
+        condition=Literal(offset=offset, value=False), step=Ident(offset=offset, name=name), result=result,
+        macro="bind",
     )  # fmt: skip
 
 

@@ -11,20 +11,24 @@ from kapi.cel.ast import Call, ListExpr, Literal, MapExpr, Node
 from kapi.cel.conversions import to_string
 from kapi.cel.source import Issue
 from kapi.cel.types import CelType, is_dyn
-from kapi.cel.values import EvaluationError, Uint, runtime_type
+from kapi.cel.values import CostLimitExceeded, EvaluationError, Uint, runtime_type
 
 _PRECISION = 6
+# Upstream sets no bound here; more places would only serve to fill memory.
+_MAX_PRECISION_DIGITS = 4
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _TEXTUAL = frozenset(
     {"list", "map", "int", "uint", "double", "bool", "string", "timestamp", "bytes", "duration", "type", "null"}
 )
+_STRING_CLAUSE = "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps"
+_HEX_CLAUSE = "only integers, byte buffers, and strings can be formatted as hex"
 _KINDS: dict[str, tuple[frozenset[str], str]] = {
-    "s": (_TEXTUAL, "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps"),
+    "s": (_TEXTUAL, _STRING_CLAUSE),
     "d": (frozenset({"int", "uint"}), "decimal clause can only be used on integers"),
     "f": (frozenset({"double", "string"}), "fixed-point clause can only be used on doubles"),
     "e": (frozenset({"double", "string"}), "scientific clause can only be used on doubles"),
     "b": (frozenset({"int", "uint", "bool"}), "only integers and bools can be formatted as binary"),
-    "x": (frozenset({"int", "uint", "string", "bytes"}), "only integers, byte buffers, and strings can be formatted as hex"),
+    "x": (frozenset({"int", "uint", "string", "bytes"}), _HEX_CLAUSE),
     "o": (frozenset({"int", "uint"}), "octal clause can only be used on integers"),
 }  # fmt: skip
 _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -72,6 +76,8 @@ def _parse_clause(template: str, position: int) -> tuple[str, int | None, int]:
         if not digits:
             reason = 'error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax'
             raise _unparsable(f"error while parsing precision: {reason}")
+        if len(digits) > _MAX_PRECISION_DIGITS:
+            raise CostLimitExceeded
         precision, position = int(digits), end
     clause = template[position]
     if clause != "X" and clause not in _KINDS:

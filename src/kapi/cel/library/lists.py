@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cmp_to_key
+from itertools import pairwise
 from typing import Any
 
 from kapi.cel import macros, prices
 from kapi.cel.functions import Library, Overload, method, overload
+from kapi.cel.limits import PER_CALL_LIMIT
 from kapi.cel.operators import add, check_ordered, equal
 from kapi.cel.types import (
     BOOL,
@@ -23,7 +25,7 @@ from kapi.cel.types import (
     list_of,
     param,
 )
-from kapi.cel.values import Duration, EvaluationError, Uint, runtime_type
+from kapi.cel.values import CostLimitExceeded, Duration, EvaluationError, Uint, runtime_type
 
 _COMPARABLE = {"int": INT, "uint": UINT, "double": DOUBLE, "bool": BOOL, "duration": DURATION,
                "timestamp": TIMESTAMP, "string": STRING, "bytes": BYTES}  # fmt: skip
@@ -41,7 +43,7 @@ def _compare_first(a: tuple[Any, Any], b: tuple[Any, Any]) -> int:
 
 
 def is_sorted(items: list[Any]) -> bool:
-    return all(_compare(a, b) <= 0 for a, b in zip(items, items[1:], strict=False))
+    return all(_compare(a, b) <= 0 for a, b in pairwise(items))
 
 
 def _sum(zero: Any) -> Callable[[list[Any]], Any]:
@@ -125,8 +127,8 @@ def distinct(items: list[Any]) -> list[Any]:
 
 
 def make_range(count: int) -> list[int]:
-    if count > 1_000_000:
-        raise EvaluationError("operation cancelled: actual cost limit exceeded")
+    if count > PER_CALL_LIMIT:
+        raise CostLimitExceeded
     return list(range(count))
 
 

@@ -127,6 +127,10 @@ def _succeeds(run: Any, text: str) -> bool:
     return True
 
 
+def is_cidr(text: str) -> bool:
+    return _succeeds(parse_cidr, text)
+
+
 def is_global_unicast(value: IpValue) -> bool:
     address = value.address
     return not (
@@ -190,7 +194,7 @@ def cidr_library() -> Library:
     return Library(
         functions={
             "cidr": (overload("string_to_cidr", (STRING,), CIDR, parse_cidr, prices.traversal),),
-            "isCIDR": (overload("is_cidr", (STRING,), BOOL, lambda text: _succeeds(parse_cidr, text), prices.traversal),),
+            "isCIDR": (overload("is_cidr", (STRING,), BOOL, is_cidr, prices.traversal),),
             "containsIP": (
                 method(
                     "cidr_contains_ip_string", (CIDR, STRING), BOOL,

@@ -8,7 +8,7 @@ from kapi.cel import prices
 from kapi.cel.functions import Library, method, overload
 from kapi.cel.library.formatting import format_string
 from kapi.cel.types import DYN, INT, STRING, list_of
-from kapi.cel.values import EvaluationError, runtime_type
+from kapi.cel.values import CostLimitExceeded, EvaluationError, runtime_type
 
 _LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 _UPPER = {lower: lower - 32 for lower in range(ord("a"), ord("z") + 1)}
@@ -26,7 +26,11 @@ _QUOTED = str.maketrans(
     }
 )
 # Go's strings.TrimSpace cuts Unicode white space; Python adds four separators to that.
-_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+_SPACE = (
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006"
+    "\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+_MAX_RESULT = 2**26
 
 
 def _out_of_range(index: int) -> EvaluationError:
@@ -60,6 +64,8 @@ def last_index_of(text: str, part: str, offset: int | None = None) -> int:
 
 
 def replace(text: str, old: str, new: str, count: int = -1) -> str:
+    if len(new) * (text.count(old) if old else len(text) + 1) > _MAX_RESULT:
+        raise CostLimitExceeded
     return text.replace(old, new, count if count >= 0 else -1)
 
 

@@ -8,6 +8,7 @@ import orjson
 
 from kapi.api.call import Call
 from kapi.endpoints.discovery import Catalogue
+from kapi.endpoints.openapi.custom import CustomDocument
 from kapi.endpoints.openapi.documents import Document, Documents
 from kapi.endpoints.params import first
 from kapi.endpoints.respond import GZIP_FROM, accepts_gzip, gzip
@@ -67,7 +68,7 @@ def _accepts(call: Call, types: tuple[str, ...]) -> bool:
 
 
 async def _answer(
-    call: Call, document: Document, body: bytes = b"", content_type: bytes = b"application/json"
+    call: Call, document: Document | CustomDocument, body: bytes = b"", content_type: bytes = b"application/json"
 ) -> Response:
     tag = f'"{document.hash}"'.encode()
     body = body or document.body
