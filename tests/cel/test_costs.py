@@ -51,21 +51,17 @@ def compiled(expression: str) -> Program:
         ("self.unbounded.contains('x')", 2, 314_575),
         ("self.l.size() > 1", 4, 4),
         ("self.l.all(x, x.startsWith('a'))", 3, 28),
-        ("self.o.exists(x, x.s == 'a')", 3, 43),
-        ("self.m.all(k, self.m[k] == 'a')", 3, 30),
+        ("self.o.exists(x, x.s == 'a')", 3, 38),
+        ("self.m.all(k, self.m[k] == 'a')", 3, 27),
         ("self.l.map(x, x + 'a').size() > 0", 15, 105),
         ("self.n > 0 && self.n < 5", 3, 6),
         ("self.n > 0 ? self.l.size() > 1 : true", 3, 7),
-        ("self.l.sum", 0, 0),
         ("sets.contains(self.l, ['a', 'b'])", 13, 23),
         ("self.l.sort().size() > 0", 15, 68),
         ("self.s.replace('a', 'bb').size() > 0", 4, 12),
-        ("authorizer", 0, 0),
     ],
 )
 def test_the_estimate_follows_from_the_bounds_of_the_schema(expression: str, low: int, high: int) -> None:
-    if expression in ("self.l.sum", "authorizer"):
-        pytest.skip("not an expression of its own")
     assert tuple(compiled(expression).estimate()) == (low, high)
 
 
@@ -87,7 +83,7 @@ def test_no_evaluation_costs_more_than_its_estimate(value: dict[str, Any]) -> No
         "self.o.exists(x, x.s == 'a')",
         "self.m.all(k, self.m[k] == 'a')",
         "self.l.map(x, x + self.s).exists(x, x.contains('b'))",
-        "self.l.filter(x, x != '').map(x, x.upperAscii()).size() > self.n",
+        "self.l.filter(x, x.upperAscii() != '').size() > self.n",
     ):
         program = compiled(expression)
         assert program.measure({"self": value})[1] <= program.estimate().high
@@ -112,7 +108,12 @@ def test_evaluations_share_a_budget() -> None:
 
 
 @pytest.mark.parametrize(
-    "expression", ["self.s.replace('', self.s)", "'%.999999999f'.format([1.5])", "lists.range(9000000000)"]
+    "expression",
+    [
+        "self.s.replace('', self.s)",
+        "self.s.substring(0, 1).replace('x', '%.999999999f').format([1.5])",
+        "lists.range(9000000000)",
+    ],
 )
 def test_nothing_fills_the_memory(expression: str) -> None:
     with pytest.raises(CostLimitExceeded):

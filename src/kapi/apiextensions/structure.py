@@ -43,8 +43,21 @@ _NESTED = {
 
 _SCALARS = frozenset(("string", "integer", "number", "boolean"))
 _HARMLESS = frozenset(
-    ("type", "description", "title", "format", "enum", "example", "nullable", "default")
-    + ("minimum", "maximum", "minLength", "maxLength", "multipleOf")
+    (
+        "type",
+        "description",
+        "title",
+        "format",
+        "enum",
+        "example",
+        "nullable",
+        "default",
+        "minimum",
+        "maximum",
+        "minLength",
+        "maxLength",
+        "multipleOf",
+    )
 )
 
 

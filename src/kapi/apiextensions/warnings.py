@@ -17,8 +17,8 @@ _INNER = ("not", "items", "additionalProperties", "additionalItems")
 
 def warnings(_: Call, new: Object, old: Object | None) -> list[str]:
     """Of what is new in the definition."""
-    text = orjson.dumps(new["spec"], as_nothing, orjson.OPT_PASSTHROUGH_SUBCLASS)
-    if b'"format":' not in text and b'"x-kubernetes-list-type":' not in text:
+    spec = orjson.dumps(new["spec"], as_nothing, orjson.OPT_PASSTHROUGH_SUBCLASS)
+    if b'"format":' not in spec and b'"x-kubernetes-list-type":' not in spec:
         return []
     before = set(_found(old["spec"])) if old is not None else set()
     formats: list[str] = []

@@ -168,11 +168,6 @@ class _Parser:
             left = self.call(operator.offset, found[1], None, [left, self.binary(found[0] + 1)])
 
     def unary(self) -> Node:
-        token = self.token
-        if token.kind == "!":
-            return self.prefixed("!", "!_")
-        if token.kind == "-" and self.peek(1).kind not in ("NUM_INT", "NUM_FLOAT"):
-            return self.prefixed("-", "-_")
         return self.member(self.primary())
 
     def prefixed(self, kind: str, function: str) -> Node:
@@ -251,6 +246,10 @@ class _Parser:
                 return self.map_literal()
             case "." | "IDENTIFIER":
                 return self.named()
+            case "!":
+                return self.prefixed("!", "!_")
+            case "-" if self.peek(1).kind not in ("NUM_INT", "NUM_FLOAT"):
+                return self.prefixed("-", "-_")
             case _ if token.kind in _LITERALS or token.kind == "-":
                 return self.literal()
         return Literal(offset=token.offset, value=None)

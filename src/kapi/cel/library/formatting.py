@@ -20,7 +20,10 @@ _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _TEXTUAL = frozenset(
     {"list", "map", "int", "uint", "double", "bool", "string", "timestamp", "bytes", "duration", "type", "null"}
 )
-_STRING_CLAUSE = "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps"
+_STRING_CLAUSE = (
+    "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, "
+    "durations, and timestamps"
+)
 _HEX_CLAUSE = "only integers, byte buffers, and strings can be formatted as hex"
 _KINDS: dict[str, tuple[frozenset[str], str]] = {
     "s": (_TEXTUAL, _STRING_CLAUSE),

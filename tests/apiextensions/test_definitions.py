@@ -1,0 +1,137 @@
+"""Definitions: what they must say, who gets which name, and how they go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+AT = "spec.validation.openAPIV3Schema.properties[f]"
+
+
+def conditions(answer: Any) -> dict[str, tuple[str, str]]:
+    found = answer.body["status"]["conditions"] or []
+    return {c["type"]: (c["status"], c["reason"]) for c in found}
+
+
+@pytest.mark.parametrize(
+    ("schema", "problem"),
+    [
+        ({"type": "strin"}, f'{AT}.type: Unsupported value: "strin"'),
+        ({}, f"{AT}.type: Required value: must not be empty for specified object fields"),
+        ({"type": "array"}, f"{AT}.items: Required value: must be specified"),
+        ({"type": "string", "pattern": "("}, f'{AT}.pattern: Invalid value: "(": must be a valid regular expression'),
+        ({"type": "string", "anyOf": [{"type": "string"}]}, f"{AT}.anyOf[0].type: Forbidden: must be empty"),
+        ({"type": "array", "uniqueItems": True, "items": {"type": "string"}}, f"{AT}.uniqueItems: Forbidden"),
+        ({"type": "string", "default": 1}, f'{AT}.default: Invalid value: "integer": '),
+        ({"type": "object", "default": {"x": 1}}, f'{AT}.default: Invalid value: {{"x":1}}: must not have unknown'),
+        ({"type": "object", "$ref": "#/x"}, f"{AT}.$ref: Forbidden: $ref is not supported"),
+        (
+            {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": {"type": "string"}},
+            f"{AT}.additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive",
+        ),
+        (
+            {"type": "array", "items": {"type": "object"}, "x-kubernetes-list-type": "map"},
+            f"{AT}.x-kubernetes-list-map-keys: Required value",
+        ),
+        (
+            {"type": "string", "x-kubernetes-validations": [{"rule": " "}]},
+            f"{AT}.x-kubernetes-validations[0].rule: Required value: rule is not specified",
+        ),
+    ],
+)
+def test_a_schema_that_is_not_structural_is_refused(group: Any, schema: Any, problem: str) -> None:
+    found = group.define({"type": "object", "properties": {"f": schema}}).problems
+    assert any(text.startswith(problem) for text in found), found
+
+
+def test_the_name_is_made_of_plural_and_group(group: Any) -> None:
+    body = group.definition()
+    body["metadata"]["name"] = f"bars.{group.name}"
+    assert group.call("POST", DEFINITIONS, body).problems == [
+        f'metadata.name: Invalid value: "bars.{group.name}": must be spec.names.plural+"."+spec.group'
+    ]
+
+
+def test_scope_and_kind_are_fixed_once_established(group: Any) -> None:
+    group.define()
+    path = f"{DEFINITIONS}/foos.{group.name}"
+    group.until(path, lambda a: conditions(a).get("Established") == ("True", "InitialNamesAccepted"))
+    change = {"spec": {"scope": "Cluster", "names": {"kind": "Bar", "listKind": "BarList"}}}
+    assert group.call("PATCH", path, change, content_type="application/merge-patch+json").problems == [
+        'spec.scope: Invalid value: "Cluster": field is immutable',
+        'spec.names.kind: Invalid value: "Bar": field is immutable',
+    ]
+
+
+def test_a_name_that_is_taken_is_waited_for(group: Any) -> None:
+    group.define()
+    group.define(plural="others", names={"kind": "Foo"})
+    second = f"{DEFINITIONS}/others.{group.name}"
+    waiting = group.until(second, lambda a: "NamesAccepted" in conditions(a))
+    assert conditions(waiting) == {
+        "NamesAccepted": ("False", "ListKindConflict"),
+        "Established": ("False", "NotAccepted"),
+    }
+    assert group.get("others").status == 404
+    group.call("DELETE", f"{DEFINITIONS}/foos.{group.name}")
+    group.until(second, lambda a: conditions(a).get("Established") == ("True", "InitialNamesAccepted"))
+    assert group.get("others").status == 200
+
+
+def test_a_definition_goes_after_its_last_instance(group: Any) -> None:
+    group.define()
+    path = f"{DEFINITIONS}/foos.{group.name}"
+    group.until(path, lambda a: "Established" in conditions(a))
+    group.create("free")
+    held = group.object("held")
+    held["metadata"]["finalizers"] = ["example.com/f"]
+    group.call("POST", group.path("foos"), held)
+    marked = group.call("DELETE", path).body
+    assert marked["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
+    group.until(path, lambda a: conditions(a)["Terminating"] == ("True", "InstanceDeletionInProgress"))
+    assert [i["metadata"]["name"] for i in group.get("foos").body["items"]] == ["held"]
+    refused = group.create("new")
+    assert (refused.status, refused.body["reason"]) == (405, "MethodNotAllowed")
+    group.patch("foos/held", {"metadata": {"finalizers": None}})
+    group.until(path, lambda a: a.status == 404)
+    assert group.get("foos").status == 404
+
+
+def test_definitions_and_objects_are_there_after_a_restart(new_server: Any) -> None:
+    name = "foos.restart.example.com"
+    spec = {
+        "group": "restart.example.com",
+        "scope": "Cluster",
+        "names": {"plural": "foos", "kind": "Foo"},
+        "versions": [
+            {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+        ],
+    }
+    definition = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
+    server = new_server()
+    server.start()
+    with server.client() as client:
+        client.create(DEFINITIONS, {**definition, "metadata": {"name": name}})
+        made = client.create(
+            "/apis/restart.example.com/v1/foos",
+            {"apiVersion": "restart.example.com/v1", "kind": "Foo", "metadata": {"name": "a"}},
+        )
+    server.stop()
+    server.start()
+    with server.client() as client:
+        assert client.get("/apis/restart.example.com/v1/foos/a") == made
+        assert "restart.example.com" in [g["name"] for g in client.get("/apis")["groups"]]
+
+
+def test_a_resource_is_published_with_its_own_schema(group: Any) -> None:
+    group.define(
+        {"type": "object", "properties": {"spec": {"type": "object", "properties": {"s": {"type": "string"}}}}}
+    )
+    document = group.call("GET", f"/openapi/v3/apis/{group.name}/v1", accept="application/json").body
+    name = f"com.example.{group.name.partition('.')[0]}.v1.Foo"
+    schema = document["components"]["schemas"][name]
+    assert schema["properties"]["spec"]["properties"] == {"s": {"type": "string"}}
+    index = group.call("GET", "/openapi/v3", accept="application/json")
+    assert f"apis/{group.name}/v1" in index.body
