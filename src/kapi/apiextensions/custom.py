@@ -83,7 +83,7 @@ class Custom:
         since: Revision | float = definition.since
         if since and not in_step:
             since = float("inf")  # another server may have written by the schema of yesterday
-        return CustomEntryMaker(served, storage, schemas, since)
+        return CustomEntryMaker(served, storage, schemas, since, renames=not definition.by_webhook)
 
     def resource(self) -> Resource:
         definition, version = self._definition, self._facts

@@ -68,6 +68,7 @@ class Definition:
     established: bool
     terminating: bool
     versions: tuple[DefinedVersion, ...]
+    by_webhook: bool  # how its versions are converted into each other
 
     @property
     def is_served(self) -> bool:
@@ -117,6 +118,7 @@ def read(entry: Entry) -> Definition:
         established=is_true(obj, "Established"),
         terminating=is_true(obj, "Terminating"),
         versions=_versions(spec),
+        by_webhook=(spec.get("conversion") or {}).get("strategy") == "Webhook",
     )
 
 

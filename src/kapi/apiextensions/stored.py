@@ -46,12 +46,21 @@ class CustomEntry(Entry):
 
 
 class CustomEntryMaker(EntryMaker):
-    """`schemas` finds the schema of a version by its name; `since` is the last revision of an older schema."""
+    """`schemas` finds the schema of a version by its name; `since` is the last revision of an older schema.
 
-    __slots__ = ("_schemas", "_served", "_since", "_storage", "_storage_version", "storage_head")
+    `renames` when versions differ in their name only; what a webhook would have to convert is not shown.
+    """
+
+    __slots__ = ("_renames", "_schemas", "_served", "_since", "_storage", "_storage_version", "storage_head")
 
     def __init__(
-        self, shape: Shape, storage: Shape, schemas: Callable[[str], Structural | None], since: Revision | float
+        self,
+        shape: Shape,
+        storage: Shape,
+        schemas: Callable[[str], Structural | None],
+        since: Revision | float,
+        *,
+        renames: bool,
     ) -> None:
         super().__init__(shape)
         self._schemas = schemas
@@ -60,6 +69,7 @@ class CustomEntryMaker(EntryMaker):
         self._storage_version = storage.api_version.rpartition("/")[2]
         self.storage_head = storage.head
         self._since = since
+        self._renames = renames
 
     def __call__(self, key: str, value: bytes, revision: Revision, created: Revision) -> CustomEntry:
         if not value.startswith(self.storage_head):
@@ -76,6 +86,8 @@ class CustomEntryMaker(EntryMaker):
         """The object in the version served."""
         decoded = _decode(key, value)
         written = str(decoded.get("apiVersion", "")).rpartition("/")[2]
+        if written != self._served and not self._renames:
+            raise Undecodable(key, f"it is stored as {written}, and conversion by webhooks is not supported")
         schema = self._schemas(written)
         if schema is not None:
             settle(schema, decoded, forgiving=True)

@@ -9,6 +9,7 @@ from kapi.cel.plan import LIMIT, SPENT, Frame, Plan, Run
 from kapi.cel.values import CostLimitExceeded, EvaluationError, NoSuchOverload, runtime_type
 
 Slots = tuple[int, int]
+_END = object()
 
 
 def rounds(items: Any, slots: Slots) -> Iterable[Any]:
@@ -21,16 +22,18 @@ def rounds(items: Any, slots: Slots) -> Iterable[Any]:
     raise EvaluationError(f"got 'types.{name[:1].upper()}{name[1:]}', expected iterable type")
 
 
-def quantifier(items: Plan, slots: Slots, predicate: Plan, *, decisive: bool) -> Plan:
+def quantifier(over: Plan, slots: Slots, predicate: Plan, *, decisive: bool) -> Plan:
     """`all` (False decides) and `exists` (True decides); an error counts only if nothing decides."""
-    source, test = items.run, predicate.run
-    cost = predicate.cost + (4 if decisive else 3)
+    source, test = over.run, predicate.run
+    condition = 3 if decisive else 2
+    cost = predicate.cost + condition + 1
     first, second = slots
 
     def run(frame: Frame) -> Any:
         error: EvaluationError | None = None
         limit = frame[LIMIT]
-        for item in rounds(source(frame), slots):
+        items = iter(rounds(source(frame), slots))
+        for item in items:
             if second:
                 frame[first], frame[second] = item
             else:
@@ -46,6 +49,8 @@ def quantifier(items: Plan, slots: Slots, predicate: Plan, *, decisive: bool) ->
                 error = error or raised
                 continue
             if value is decisive:
+                if next(items, _END) is not _END:
+                    frame[SPENT] += condition
                 return decisive
             if value is not (not decisive):
                 error = error or NoSuchOverload()
@@ -53,7 +58,7 @@ def quantifier(items: Plan, slots: Slots, predicate: Plan, *, decisive: bool) ->
             raise error
         return not decisive
 
-    return Plan(run, items.cost + 1)
+    return Plan(run, over.cost + 1)
 
 
 def exactly_one(items: Plan, slots: Slots, predicate: Plan) -> Plan:
@@ -65,7 +70,7 @@ def exactly_one(items: Plan, slots: Slots, predicate: Plan) -> Plan:
 
 def collect(items: Plan, slots: Slots, predicate: Plan | None, item: Plan) -> Plan:
     """`map`, `filter` and `transformList`."""
-    return Plan(_collector(items, slots, predicate, item, chosen_cost=12), items.cost + 11)
+    return Plan(_collector(items, slots, predicate, item, chosen_cost=12), items.cost + 1)
 
 
 def _collector(items: Plan, slots: Slots, predicate: Plan | None, item: Plan, *, chosen_cost: int) -> Run:
@@ -110,7 +115,7 @@ def insert(items: Plan, slots: Slots, predicate: Plan | None, accumulator: int, 
         each(frame)
         return made
 
-    return Plan(run, items.cost + 31)
+    return Plan(run, items.cost + 1)
 
 
 def bind(slot: int, value: Plan, result: Plan) -> Plan:
@@ -120,4 +125,4 @@ def bind(slot: int, value: Plan, result: Plan) -> Plan:
         frame[slot] = make(frame)
         return use(frame)
 
-    return Plan(run, value.cost + result.cost + 10)
+    return Plan(run, value.cost + result.cost)

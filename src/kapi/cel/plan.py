@@ -31,6 +31,14 @@ def constant(value: Any) -> Plan:
     return Plan(lambda _: value, 0, True, value)
 
 
+def folded(plan: Plan) -> Plan:
+    """The plan's value in its place, if it has one."""
+    try:
+        return constant(plan.run([0, 0]))
+    except EvaluationError:
+        return plan
+
+
 def conjunction(terms: list[Plan]) -> Plan:
     return _logic(terms, False)
 

@@ -14,6 +14,8 @@ from kapi.cel.prices import LIST, MAP, STRUCT
 from kapi.cel.types import SCALARS, CelType, is_dyn
 from kapi.cel.values import EvaluationError, NoSuchOverload, ObjectValue, Optional, runtime_type
 
+# As upstream: converting a literal is done once, and is free.
+_CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint"})
 _TEXT = frozenset({"string", "bytes"})
 _EXACT = frozenset({"string", "bytes", "int", "uint", "bool"})
 
@@ -73,8 +75,7 @@ class Planner:
     def list_literal(self, node: ListExpr) -> Plan:
         parts = [self.plan(element) for element in node.elements]
         if all(part.constant for part in parts) and not node.optional:
-            values = [part.value for part in parts]
-            return plan.constant(values) if values else Plan(lambda _: [], LIST)
+            return plan.constant([part.value for part in parts])
         runs = [part.run for part in parts]
         cost = LIST + sum(part.cost for part in parts)
         if not node.optional:
@@ -108,6 +109,8 @@ class Planner:
         parts = [(self.plan(key), self.plan(value), optional) for key, value, optional in entries]
         cost = base + sum(key.cost + value.cost for key, value, _ in parts)
         steps = [(key.run, value.run, optional) for key, value, optional in parts]
+        if base == MAP and all(key.constant and value.constant and not optional for key, value, optional in parts):
+            return plan.constant({key.value: value.value for key, value, _ in parts})
 
         def build(frame: Frame) -> dict[Any, Any]:
             result = {}
@@ -138,6 +141,8 @@ class Planner:
         if shortcut is not None:
             return shortcut
         made = self.resolve(node, args, types)
+        if node.function in _CONVERSIONS and args and all(arg.constant for arg in args):
+            return plan.folded(made)
         if node.type.kind == "double" and node.function == "_[_]":
             return Plan(access.as_double(made.run), made.cost)
         return made

@@ -66,7 +66,7 @@ class GroupVersionHandler:
         if not info.is_resource_request:
             return discovery.answer(call, discovery.api_resource_list(self.entry))
         endpoint = self._endpoints.get(info.resource)
-        if endpoint is None:
+        if endpoint is None or info.verb == "proxy":  # the legacy path, gone long ago
             raise UnknownResource
         if info.subresource:
             if len(info.parts) > 3 or info.subresource not in endpoint.resource.subresources:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -71,7 +72,9 @@ def custom_paths(entry: GroupVersionEntry) -> Paths:
         name = definition_name(entry.group_version, resource.kind)
         paths.add(resource, name, watches=False)
         for sub in resource.subresources:
-            paths.add_subresource(resource, sub, _SCALE if sub.name == "scale" else name)
+            # As upstream: told as operations on the resource itself, whatever kind they show.
+            own = replace(sub, kind=resource.kind, group="", version="")
+            paths.add_subresource(resource, own, _SCALE if sub.name == "scale" else name)
     for item in paths.paths.values():
         for method, operation in item.items():
             if method != "parameters":

@@ -14,6 +14,7 @@ from kapi.registry.resource import Resource, Subresource, metadata_fields
 from kapi.registry.strategy import Strategy, copy_field
 from kapi.registry.table import AGE, NAME, Column, field_value
 from kapi.resources.core.keys import config_map_key
+from kapi.resources.core.proxies import NODE_PROXY
 from kapi.resources.core.resource_lists import validate_amount
 from kapi.resources.core.taints import validate_taints
 from kapi.resources.podspec.defaults import round_resources
@@ -225,6 +226,7 @@ RESOURCE = Resource(
         reset=excluding("status"),
     ),
     subresources={
+        "proxy": Subresource(verbs=(), connect=NODE_PROXY),
         "status": Subresource(
             strategy=Strategy(
                 default=default,
@@ -232,7 +234,7 @@ RESOURCE = Resource(
                 validate_update=validate_status_update,
                 reset=excluding("spec"),
             )
-        )
+        ),
     },
     columns=(
         NAME,

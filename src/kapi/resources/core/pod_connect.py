@@ -168,12 +168,12 @@ async def proxy(_: Call, store: Store, target: Target) -> Response:
             port = container["ports"][0].get("containerPort", 0)
     addresses = (pod.get("status") or {}).get("podIPs") or [{}]
     address = addresses[0].get("ip", "")
-    if not address or not _is_global(address):
+    if not address or not is_global(address):
         raise errors.BadRequest("address not allowed")
     return await _unreachable("Get", address, port or 80, "/")
 
 
-def _is_global(address: str) -> bool:
+def is_global(address: str) -> bool:
     try:
         parsed = ip_address(address)
     except ValueError:
@@ -183,4 +183,5 @@ def _is_global(address: str) -> bool:
 
 LOG = Connect(methods=("GET",), run=log)
 STREAM = Connect(methods=("GET", "POST"), run=stream)
-PROXY = Connect(methods=("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"), run=proxy)
+PROXY_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+PROXY = Connect(methods=PROXY_METHODS, run=proxy)

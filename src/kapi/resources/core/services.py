@@ -14,6 +14,7 @@ from kapi.registry.resource import Resource, Subresource, metadata_fields
 from kapi.registry.strategy import Strategy, copy_field
 from kapi.registry.table import AGE, NAME, Column, field_value
 from kapi.resources.core.load_balancers import addresses_of, status_warnings, validate_service_status
+from kapi.resources.core.proxies import SERVICE_PROXY
 from kapi.resources.core.service_rules import (
     NONE,
     cluster_ips,
@@ -170,6 +171,7 @@ RESOURCE = Resource(
         reset=excluding("status"),
     ),
     subresources={
+        "proxy": Subresource(verbs=(), connect=SERVICE_PROXY),
         "status": Subresource(
             strategy=Strategy(
                 default=default,
@@ -178,7 +180,7 @@ RESOURCE = Resource(
                 warnings=status_warnings,
                 reset=excluding("spec"),
             )
-        )
+        ),
     },
     columns=(
         NAME,

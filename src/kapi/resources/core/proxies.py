@@ -1,0 +1,64 @@
+"""The proxies of services and nodes: who is asked for, and why they cannot be reached. Nothing is passed on yet."""
+
+from __future__ import annotations
+
+from kapi.api import errors
+from kapi.api.call import Call
+from kapi.api.gvk import GroupResource
+from kapi.api.objects import Object
+from kapi.registry.resource import Connect
+from kapi.registry.store import Store, Target
+from kapi.resources.core.pod_connect import PROXY_METHODS, is_global
+from kapi.storage.objects import Query
+from kapi.wire.messages import Response
+
+_SLICES = GroupResource("discovery.k8s.io", "endpointslices")
+_PREFERRED = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
+
+
+def _split(kind: str, name: str) -> tuple[str, str]:
+    """The name and the port of `[scheme:]name[:port]`."""
+    parts = name.split(":")
+    if len(parts) > 3 or (len(parts) == 3 and parts[0] not in ("", "http", "https")):
+        raise errors.BadRequest(f'invalid {kind} request "{name}"')
+    if len(parts) == 1:
+        return name, ""
+    return (parts[0], parts[1]) if len(parts) == 2 else (parts[1], parts[2])
+
+
+async def service(_: Call, store: Store, target: Target) -> Response:
+    name, port = _split("service", target.name)
+    unavailable = errors.ServiceUnavailable(f'no endpoints available for service "{name}"')
+    if port:
+        found = (await store.get(target.namespace, name)).object
+        numbers = {str(p.get("port")) for p in found["spec"].get("ports") or ()}
+        if port.isdecimal() and port not in numbers:
+            raise errors.ServiceUnavailable(f'no service port {port} found for service "{name}"')
+    slices = store.peers[_SLICES]
+    listing = await slices.list(Query(scope=slices.scope(target.namespace), revision=None))
+    for entry in listing.entries:
+        if entry.labels.get("kubernetes.io/service-name") == name and _ready(entry.object):
+            raise errors.ServiceUnavailable("the server does not pass requests on to services")
+    raise unavailable
+
+
+def _ready(decoded: Object) -> bool:
+    endpoints = decoded.get("endpoints") or ()
+    return any(e.get("addresses") and (e.get("conditions") or {}).get("ready", True) for e in endpoints)
+
+
+async def node(_: Call, store: Store, target: Target) -> Response:
+    name, _port = _split("node", target.name)
+    found = (await store.get("", name)).object
+    addresses = (found.get("status") or {}).get("addresses") or []
+    known = {a.get("type"): a.get("address", "") for a in addresses}
+    chosen = next((known[kind] for kind in _PREFERRED if known.get(kind)), None)
+    if chosen is None:
+        raise errors.APIError(f"no preferred addresses found; known addresses: {list(known.values())}")
+    if not is_global(chosen):
+        raise errors.BadRequest("address not allowed")
+    raise errors.ServiceUnavailable("the server does not pass requests on to nodes")
+
+
+SERVICE_PROXY = Connect(methods=PROXY_METHODS, run=service)
+NODE_PROXY = Connect(methods=PROXY_METHODS, run=node)
