@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from kapi.cel.environment import Environment
+from kapi.cel.kubernetes import libraries
+from kapi.cel.library import bindings
 from kapi.cel.library.authorizer import Access, Decision, authorizer, resource_authorizer
 from kapi.cel.policies import policy_environment
 from kapi.cel.values import EvaluationError
@@ -126,3 +129,8 @@ def test_the_authorizer_asks_the_caller() -> None:
     assert asked[-1].service_account == ("ns", "sa")
     with pytest.raises(EvaluationError, match="path must not be empty"):
         run("authorizer.path(' ').check('get').allowed()")
+
+
+def test_bindings_are_there_for_environments_that_ask_for_them() -> None:
+    environment = Environment({}, (*libraries(), bindings.library()))
+    assert environment.compile("cel.bind(x, 2, cel.bind(y, x + 1, x * y))").evaluate({}) == 6

@@ -38,7 +38,9 @@ class APIExtensionsServer(GenericServer):
         self._served = Served(store.objects.cacher, installer, self._upkeep.put)
         self._custom = CustomResources(self._served, installer.settings)
         catalogue.add(self._served.entries)
+        self.add_post_start_hook("start-apiextensions-informers", self._load)
         self.add_post_start_hook("start-apiextensions-controllers", self._start)
+        self.add_post_start_hook("crd-informer-synced", self._load)
         # The roots tell of the whole chain; they stand at its end, where no server's own group is hidden by them.
         roots = Roots(catalogue, config.external_address)
         self.routes.exact["/api"] = roots.api
@@ -59,6 +61,10 @@ class APIExtensionsServer(GenericServer):
         await self._served.load(_LOAD_SECONDS)
         return await self.handle(call)
 
-    async def _start(self, context: HookContext) -> None:
+    async def _load(self, _: HookContext) -> None:
+        """Serve all definitions that are there already."""
         await self._served.load(_LOAD_SECONDS)
+
+    async def _start(self, context: HookContext) -> None:
+        await self._load(context)
         context.spawn(self._upkeep.run(self._served, context.client, self._installer), "definition-upkeep")

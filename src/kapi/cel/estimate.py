@@ -52,7 +52,7 @@ class _Coster:
             case Ident():
                 local = self.local(node)
                 self.paths[node] = local.path if local else (node.name,)
-                return ONE if node.constant is None else ZERO
+                return ONE
             case Select():
                 return self.select(node)
             case Call():
@@ -91,7 +91,8 @@ class _Coster:
 
     def select(self, node: Select) -> Range:
         if node.qualified is not None:
-            return self.cost(node.qualified)
+            self.paths[node] = (node.qualified.name,)
+            return ONE
         total = self.cost(node.operand)
         if node.test_only:
             return total

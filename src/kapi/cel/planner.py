@@ -15,7 +15,7 @@ from kapi.cel.types import SCALARS, CelType, is_dyn
 from kapi.cel.values import EvaluationError, NoSuchOverload, ObjectValue, Optional, runtime_type
 
 # As upstream: converting a literal is done once, and is free.
-_CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint"})
+_CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "uint"})
 _TEXT = frozenset({"string", "bytes"})
 _EXACT = frozenset({"string", "bytes", "int", "uint", "bool"})
 
@@ -193,7 +193,7 @@ class Planner:
             frame[SPENT] += cost
             return otherwise(frame)
 
-        return Plan(run, target.cost + 1)
+        return Plan(run, target.cost)
 
     # Loops
 

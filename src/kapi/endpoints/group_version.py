@@ -17,7 +17,7 @@ from kapi.endpoints.subresources import act, connect, view_get, view_patch, view
 from kapi.endpoints.virtual import virtual
 from kapi.endpoints.watch import watch
 from kapi.endpoints.writing import create, delete, delete_collection, patch, update
-from kapi.registry.resource import View
+from kapi.registry.resource import Subresource, View
 from kapi.wire.messages import Response
 
 Verb: TypeAlias = Callable[[Call, Endpoint], Awaitable[Response]]
@@ -69,9 +69,12 @@ class GroupVersionHandler:
         if endpoint is None or info.verb == "proxy":  # the legacy path, gone long ago
             raise UnknownResource
         if info.subresource:
-            if len(info.parts) > 3 or info.subresource not in endpoint.resource.subresources:
+            subresource = endpoint.resource.subresources.get(info.subresource)
+            if subresource is None:
                 raise UnknownResource
-            return self._subresource(call, endpoint)
+            if len(info.parts) > 3 and not (subresource.connect and subresource.connect.with_path):
+                raise UnknownResource
+            return self._subresource(call, endpoint, subresource)
         _check_scope(info, endpoint)
         _check_served(info, endpoint)
         verb = _verb(call, endpoint)
@@ -83,9 +86,8 @@ class GroupVersionHandler:
             return virtual(call, endpoint, verb, resource)
         return VERBS[verb](call, endpoint)
 
-    def _subresource(self, call: Call, endpoint: Endpoint) -> Awaitable[Response]:
+    def _subresource(self, call: Call, endpoint: Endpoint, subresource: Subresource) -> Awaitable[Response]:
         _check_scope(call.info, endpoint)
-        subresource = endpoint.resource.subresources[call.info.subresource]
         if call.request.method == "POST" and subresource.action is not None:
             return act(call, endpoint, subresource.action)
         if subresource.connect is not None:

@@ -67,6 +67,7 @@ class Connect:
 
     methods: tuple[str, ...]
     run: Callable[[Call, Store, Target], Awaitable[Response]]
+    with_path: bool = False  # what follows in the path belongs to it, as it does to a proxy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -126,7 +126,7 @@ def _decimal(value: float, clause: str, precision: int | None) -> str:
     mantissa, exponent = f"{value:.{places}e}".split("e")
     sign = "-" if exponent.startswith("-") else ""
     shown = (sign + exponent.lstrip("+-").rjust(2, "0")).translate(_SUPERSCRIPTS)
-    return f"{mantissa}\u202f×\u202f10{shown}"
+    return f"{mantissa}×10{shown}"
 
 
 def _hex(value: Any, clause: str) -> str:

@@ -184,4 +184,4 @@ def is_global(address: str) -> bool:
 LOG = Connect(methods=("GET",), run=log)
 STREAM = Connect(methods=("GET", "POST"), run=stream)
 PROXY_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-PROXY = Connect(methods=PROXY_METHODS, run=proxy)
+PROXY = Connect(methods=PROXY_METHODS, run=proxy, with_path=True)

@@ -60,5 +60,5 @@ async def node(_: Call, store: Store, target: Target) -> Response:
     raise errors.ServiceUnavailable("the server does not pass requests on to nodes")
 
 
-SERVICE_PROXY = Connect(methods=PROXY_METHODS, run=service)
-NODE_PROXY = Connect(methods=PROXY_METHODS, run=node)
+SERVICE_PROXY = Connect(methods=PROXY_METHODS, run=service, with_path=True)
+NODE_PROXY = Connect(methods=PROXY_METHODS, run=node, with_path=True)
