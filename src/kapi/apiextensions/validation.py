@@ -16,7 +16,7 @@ from kapi.api.names import dns_1035_label, dns_subdomain
 from kapi.api.objects import Object
 from kapi.apiextensions.approval import validate_approval
 from kapi.apiextensions.conversion_rules import validate_conversion
-from kapi.apiextensions.default_rules import validate_defaults
+from kapi.apiextensions.default_rules import judge_defaults, validate_defaults
 from kapi.apiextensions.definition import is_true
 from kapi.apiextensions.rules import validate_rules
 from kapi.apiextensions.schema_rules import validate_schema
@@ -252,7 +252,7 @@ def _validate_schema(schema: Object, path: str, *, has_status: bool, costs: bool
     form = validate_schema(schema, path)
     errors += form
     if not why and not structural and not form:
-        errors += validate_rules(schema, path, costs=costs)
+        errors += validate_rules(schema, path, costs=costs) or judge_defaults(schema, path)
     if not errors and why:
         errors.append(invalid(path, "", why))
     return errors
