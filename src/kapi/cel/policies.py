@@ -121,7 +121,7 @@ def compile_expression(environment: Environment, text: str, expected: Sequence[C
         return program
     if len(expected) == 1:
         raise PolicyError(f"must evaluate to {expected[0]} but got {program.result_type}")
-    shown = " ".join(map(str, expected))
+    shown = " ".join(held.name for held in expected)
     raise PolicyError(f"must evaluate to one of [{shown}] but got {program.result_type}")
 
 

@@ -9,6 +9,7 @@ from kapi.registry.resource import Resource
 from kapi.registry.strategy import Strategy
 from kapi.registry.table import AGE, NAME, Column
 from kapi.resources.admissionregistration import policies
+from kapi.resources.admissionregistration.expressions import Expressions
 from kapi.resources.admissionregistration.params import param_kind
 from kapi.resources.admissionregistration.static_names import validate_name
 
@@ -26,12 +27,13 @@ def validate_update(_: Call, new: Object, old: Object) -> list[FieldError]:
 
 def _validate(new: Object, old: Object | None) -> list[FieldError]:
     spec = new["spec"]
-    errors = policies.validate_head(spec, old, mutating=True)
+    expressions = Expressions(spec, patches=True)
+    errors = policies.validate_head(spec, old, expressions, mutating=True)
     mutations, again = spec.get("mutations") or [], spec.get("reinvocationPolicy", "")
     if not mutations:
         errors.append(required("spec.mutations", "mutations must contain at least one item"))
     for i, mutation in enumerate(mutations):
-        errors += _validate_mutation(mutation, f"spec.mutations[{i}]")
+        errors += _validate_mutation(mutation, expressions, f"spec.mutations[{i}]")
     if not again:
         errors.append(required("spec.reinvocationPolicy"))
     elif again not in _REINVOCATION:
@@ -39,7 +41,9 @@ def _validate(new: Object, old: Object | None) -> list[FieldError]:
     return errors
 
 
-def _validate_mutation(mutation: Object, path: str) -> list[FieldError]:
+def _validate_mutation(mutation: Object, expressions: Expressions, path: str) -> list[FieldError]:
+    from kapi.cel.policies import OBJECT, PATCHES  # CEL loads slowly, and most servers meet no expression
+
     kind = mutation.get("patchType", "")
     if not kind:
         return [required(f"{path}.patchType")]
@@ -52,6 +56,9 @@ def _validate_mutation(mutation: Object, path: str) -> list[FieldError]:
         errors.append(required(f"{path}.{field}", f"must be specified when patchType is {kind}"))
     elif not patch.get("expression", "").strip():
         errors.append(required(f"{path}.{field}.expression"))
+    else:
+        needed = OBJECT if kind == "ApplyConfiguration" else PATCHES
+        errors += expressions.check(patch["expression"], f"{path}.{field}.expression", needed)
     for other in _PATCHES.values():
         if other != field and mutation.get(other) is not None:
             why = f"must not be specified when patchType is {kind}"

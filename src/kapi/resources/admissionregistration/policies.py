@@ -8,6 +8,7 @@ from kapi.api.call import Call
 from kapi.api.fields import FieldError, invalid, not_supported, required
 from kapi.api.objects import Object
 from kapi.registry.strategy import bump_generation, start_generation
+from kapi.resources.admissionregistration.expressions import Expressions
 from kapi.resources.admissionregistration.params import validate_param_kind
 from kapi.resources.admissionregistration.rules import (
     FAILURE_POLICIES,
@@ -64,7 +65,7 @@ def warnings(_: Call, new: Object, old: Object | None) -> list[str]:
     return name_warnings(new) if old is not None else []
 
 
-def validate_head(spec: Object, old: Object | None, *, mutating: bool) -> list[FieldError]:
+def validate_head(spec: Object, old: Object | None, expressions: Expressions, *, mutating: bool) -> list[FieldError]:
     """What both kinds of policies say; `old` is the policy that is replaced."""
     errors: list[FieldError] = []
     if spec["failurePolicy"] not in FAILURE_POLICIES:
@@ -81,19 +82,23 @@ def validate_head(spec: Object, old: Object | None, *, mutating: bool) -> list[F
         errors += validate_mutable(match, path) if mutating else []
     former = (old or {}).get("spec") or {}
     if old is None or any(spec.get(field) != former.get(field) for field in ("paramKind", "matchConditions")):
-        errors += validate_conditions(spec.get("matchConditions"), "spec.matchConditions")
+        params = spec.get("paramKind") is not None
+        errors += validate_conditions(spec.get("matchConditions"), "spec.matchConditions", params=params)
     for i, variable in enumerate(spec.get("variables") or []):
-        errors += _validate_variable(variable, f"spec.variables[{i}]")
+        errors += _validate_variable(variable, expressions, f"spec.variables[{i}]")
     return errors
 
 
-def _validate_variable(variable: Object, path: str) -> list[FieldError]:
+def _validate_variable(variable: Object, expressions: Expressions, path: str) -> list[FieldError]:
     name = variable.get("name", "")
     errors: list[FieldError] = []
     if not name.strip():
         errors.append(required(f"{path}.name", "name is not specified"))
     elif not _is_identifier(name) or name in _RESERVED:
         errors.append(invalid(f"{path}.name", name, "must be a valid CEL identifier"))
-    if not variable.get("expression", "").strip():
+    text = variable.get("expression", "")
+    if not text.strip():
         errors.append(required(f"{path}.expression", "expression is not specified"))
+    else:
+        errors += expressions.define(name, text, f"{path}.expression")
     return errors

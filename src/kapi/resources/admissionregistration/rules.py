@@ -6,6 +6,7 @@ from kapi.api.fields import FieldError, duplicate, invalid, not_supported, requi
 from kapi.api.names import label_key, path_segment
 from kapi.api.objects import Object
 from kapi.api.selectors import validate_label_selector
+from kapi.resources.admissionregistration.expressions import check_condition
 
 FAILURE_POLICIES = ("Fail", "Ignore")
 MATCH_POLICIES = ("Equivalent", "Exact")
@@ -118,14 +119,13 @@ def validate_mutable(match: Object | None, path: str) -> list[FieldError]:
     return [not_supported(f"{path}.resourceRules.operations", o, _MUTATING) for o in operations if o not in _MUTATING]
 
 
-def validate_conditions(conditions: list[Object] | None, path: str) -> list[FieldError]:
+def validate_conditions(conditions: list[Object] | None, path: str, *, params: bool = False) -> list[FieldError]:
     conditions = conditions or []
     errors = [too_many(path, len(conditions), _MOST_CONDITIONS)] if len(conditions) > _MOST_CONDITIONS else []
     seen: set[str] = set()
     for i, condition in enumerate(conditions):
         name = condition.get("name", "")
-        if not condition.get("expression", "").strip():
-            errors.append(required(f"{path}[{i}].expression"))
+        errors += check_condition(condition.get("expression", ""), f"{path}[{i}].expression", params=params)
         if not name:
             errors.append(required(f"{path}[{i}].name"))
             continue

@@ -11,6 +11,7 @@ from kapi.registry.resource import Resource, Subresource
 from kapi.registry.strategy import Strategy, copy_field, keep_metadata, keep_status
 from kapi.registry.table import AGE, NAME, Column
 from kapi.resources.admissionregistration import policies
+from kapi.resources.admissionregistration.expressions import Expressions
 from kapi.resources.admissionregistration.params import param_kind
 from kapi.resources.admissionregistration.static_names import validate_name
 from kapi.resources.policy.conditions import validate_conditions
@@ -46,12 +47,13 @@ def validate_update(_: Call, new: Object, old: Object) -> list[FieldError]:
 
 def _validate(new: Object, old: Object | None) -> list[FieldError]:
     spec, name = new["spec"], new["metadata"].get("name", "")
-    errors = policies.validate_head(spec, old, mutating=False)
+    expressions = Expressions(spec)
+    errors = policies.validate_head(spec, old, expressions, mutating=False)
     validations, annotations = spec.get("validations") or [], spec.get("auditAnnotations") or []
     if not validations and not annotations:
         return errors + [required(f"spec.{field}", _NOTHING) for field in ("validations", "auditAnnotations")]
     for i, validation in enumerate(validations):
-        errors += _validate_validation(validation, f"spec.validations[{i}]")
+        errors += _validate_validation(validation, expressions, f"spec.validations[{i}]")
     path = "spec.auditAnnotations"
     if len(annotations) > _MOST_ANNOTATIONS:
         why = f"must not have more than {_MOST_ANNOTATIONS} auditAnnotations"
@@ -59,21 +61,27 @@ def _validate(new: Object, old: Object | None) -> list[FieldError]:
     seen: set[str] = set()
     for i, annotation in enumerate(annotations):
         key = annotation.get("key", "")
-        errors += _validate_annotation(annotation, name, f"{path}[{i}]")
+        errors += _validate_annotation(annotation, name, expressions, f"{path}[{i}]")
         if key in seen:
             errors.append(duplicate(f"{path}[{i}].key", key))
         seen.add(key)
     return errors
 
 
-def _validate_validation(validation: Object, path: str) -> list[FieldError]:
+def _validate_validation(validation: Object, expressions: Expressions, path: str) -> list[FieldError]:
+    from kapi.cel.types import BOOL, STRING  # CEL loads slowly, and most servers meet no expression
+
     errors: list[FieldError] = []
     if not validation.get("expression", "").strip():
         errors.append(required(f"{path}.expression", "expression is not specified"))
+    else:
+        errors += expressions.check(validation["expression"], f"{path}.expression", BOOL)
     for field in ("messageExpression", "message"):
         text = validation.get(field, "")
         if text and not text.strip():
             errors.append(invalid(f"{path}.{field}", text, "must be non-empty if specified"))
+        elif text and field == "messageExpression":
+            errors += expressions.check(text, f"{path}.{field}", STRING, authorize=False)
         elif field == "message" and any(c in text.strip() for c in "\r\n"):
             errors.append(invalid(f"{path}.message", text, "must not contain line breaks"))
     reason = validation.get("reason")
@@ -82,7 +90,9 @@ def _validate_validation(validation: Object, path: str) -> list[FieldError]:
     return errors
 
 
-def _validate_annotation(annotation: Object, policy: str, path: str) -> list[FieldError]:
+def _validate_annotation(annotation: Object, policy: str, expressions: Expressions, path: str) -> list[FieldError]:
+    from kapi.cel.types import NULL, STRING
+
     key, expression = annotation.get("key", ""), annotation.get("valueExpression", "").strip()
     # The annotation is named after the policy.
     full = f"{policy}/{key}"
@@ -93,6 +103,8 @@ def _validate_annotation(annotation: Object, policy: str, path: str) -> list[Fie
         errors.append(required(f"{path}.valueExpression", "valueExpression is not specified"))
     elif len(expression.encode()) > _MOST_BYTES:
         errors.append(required(f"{path}.valueExpression", f"must not exceed {_MOST_BYTES} bytes in length"))
+    else:
+        errors += expressions.check(expression, f"{path}.valueExpression", STRING, NULL)
     return errors
 
 

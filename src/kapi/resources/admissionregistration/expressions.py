@@ -1,0 +1,59 @@
+"""The CEL expressions of policies and match conditions: do they compile, to the type that is needed?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kapi.api.fields import FieldError, invalid, required
+from kapi.api.objects import Object
+
+if TYPE_CHECKING:
+    from kapi.cel.environment import Program
+    from kapi.cel.types import CelType
+
+
+def check_condition(text: str, path: str, *, params: bool) -> Iterator[FieldError]:
+    """A match condition: it sees the authorizer but no variables."""
+    if not text.strip():
+        yield required(path)
+        return
+    from kapi.cel.types import BOOL  # CEL loads slowly, and most servers meet no expression
+
+    yield from Expressions({}, params=params).check(text, path, BOOL)
+
+
+class Expressions:
+    """The expressions of one policy; later ones see the variables that earlier ones define."""
+
+    def __init__(self, spec: Object, *, params: bool | None = None, patches: bool = False) -> None:
+        from kapi.cel import policies
+
+        self._cel = policies
+        self._params = spec.get("paramKind") is not None if params is None else params
+        self._patches = patches
+        self._variables: dict[str, CelType] = {}
+
+    def define(self, name: str, text: str, path: str) -> Iterator[FieldError]:
+        """A variable; one that does not compile may be of any type, so that only it is complained about."""
+        from kapi.cel.types import ANY, DYN
+
+        try:
+            found = self._compile(text, (ANY,), authorize=True)
+        except self._cel.PolicyError as error:
+            self._variables[name] = DYN
+            yield invalid(path, text, str(error))
+        else:
+            self._variables[name] = found.result_type
+
+    def check(self, text: str, path: str, *expected: CelType, authorize: bool = True) -> Iterator[FieldError]:
+        try:
+            self._compile(text, expected, authorize=authorize)
+        except self._cel.PolicyError as error:
+            yield invalid(path, text, str(error))
+
+    def _compile(self, text: str, expected: tuple[CelType, ...], *, authorize: bool) -> Program:
+        environment = self._cel.policy_environment(params=self._params, authorize=authorize, patches=self._patches)
+        if self._variables:
+            environment = self._cel.with_variables(environment, self._variables)
+        return self._cel.compile_expression(environment, text.strip(), expected)
