@@ -24,7 +24,8 @@ CHOSEN = {
     *("clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort", "authentication.kubernetes.io/credential-id"),
     *("lastTransitionTime", "lastPhaseTransitionTime", "timeAdded"),
 }
-LOOKED_AFTER = {"APIService", "CustomResourceDefinition"}  # the server writes their status as soon as it sees them
+# The server writes their status as soon as it sees them.
+LOOKED_AFTER = {"APIService", "CustomResourceDefinition", "FlowSchema"}
 ADJUSTED = {"EndpointSlice", "Node"}  # at creation: a topology is taken away, a taint added
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?<=kube-api-access-)[a-z0-9]{5}")
 

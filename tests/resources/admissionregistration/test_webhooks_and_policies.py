@@ -113,3 +113,42 @@ def test_a_binding_names_its_policy_its_actions_and_at_most_one_kind_of_paramete
         "spec.policyName: Required value",
         "spec.validationActions: Required value",
     ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "wrong"),
+    [
+        (
+            {"validations": [{"expression": "object.metadata.name + 'x'"}]},
+            [
+                "spec.validations[0].expression: Invalid value: "
+                "\"object.metadata.name + 'x'\": must evaluate to bool but got string"
+            ],
+        ),
+        (
+            {"validations": [{"expression": "true", "messageExpression": "1 + 1"}]},
+            ['spec.validations[0].messageExpression: Invalid value: "1 + 1": must evaluate to string but got int'],
+        ),
+        (
+            {
+                "variables": [{"name": "a", "expression": "1"}, {"name": "b", "expression": "variables.a + bogus"}],
+                "validations": [{"expression": "variables.b == 1"}],
+            },
+            [
+                'spec.variables[1].expression: Invalid value: "variables.a + bogus": compilation failed: ERROR: '
+                "<input>:1:15: undeclared reference to 'bogus' (in container '')\n | variables.a + bogus\n "
+                "| ..............^"
+            ],
+        ),
+        (
+            {"matchConditions": [{"name": "a", "expression": "params.x"}], "validations": [{"expression": "true"}]},
+            [
+                'spec.matchConditions[0].expression: Invalid value: "params.x": compilation failed: ERROR: '
+                "<input>:1:1: undeclared reference to 'params' (in container '')\n | params.x\n | ^"
+            ],
+        ),
+    ],
+)
+def test_an_expression_compiles_to_the_type_that_is_needed(cluster: Any, spec: Any, wrong: list[str]) -> None:
+    given = {"matchConstraints": {"resourceRules": [RULE]}, **spec}
+    assert cluster.problems(POLICIES, {"kind": "ValidatingAdmissionPolicy", "spec": given}) == wrong

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 SCHEMAS = "flowcontrol.apiserver.k8s.io/v1:flowschemas"
 LEVELS = "flowcontrol.apiserver.k8s.io/v1:prioritylevelconfigurations"
+MERGE = "application/merge-patch+json"
 
 
 def level(**spec: Any) -> dict[str, Any]:
@@ -62,7 +64,35 @@ def test_mandatory_objects_keep_their_spec(cluster: Any) -> None:
 
 
 def test_two_conditions_of_one_type_are_refused(cluster: Any) -> None:
-    made = cluster.made(SCHEMAS, {"kind": "FlowSchema", "spec": {"priorityLevelConfiguration": {"name": "x"}}})
-    made["status"] = {"conditions": [{"type": "A"}, {"type": "A"}]}
-    answer = cluster.call("PUT", f"{SCHEMAS}/{cluster.name}/status", made)
+    cluster.made(SCHEMAS, schema("x"))
+    twice = {"status": {"conditions": [{"type": "A"}, {"type": "A"}]}}
+    answer = cluster.call("PATCH", f"{SCHEMAS}/{cluster.name}/status", twice, content_type=MERGE)
     assert answer.problems == ['status.conditions[1].type: Duplicate value: "A"']
+
+
+def test_a_schema_says_whether_its_level_exists(cluster: Any) -> None:
+    cluster.made(SCHEMAS, schema(cluster.name))
+    assert dangling(cluster, "True")["reason"] == "NotFound"
+    limited = {"limitResponse": {"type": "Reject"}}
+    cluster.made(LEVELS, level(type="Limited", limited=limited))
+    said = dangling(cluster, "False")
+    exists = f'This FlowSchema references the PriorityLevelConfiguration object named "{cluster.name}" and it exists'
+    assert (said["reason"], said["message"]) == ("Found", exists)
+    cluster.call("DELETE", f"{LEVELS}/{cluster.name}")
+    assert dangling(cluster, "True")["message"].endswith("but there is no such object")
+
+
+def schema(level: str) -> dict[str, Any]:
+    return {"kind": "FlowSchema", "spec": {"priorityLevelConfiguration": {"name": level}}}
+
+
+def dangling(cluster: Any, status: str) -> Any:
+    """The condition, once it has that status."""
+    watch = f"/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas?watch=1&fieldSelector=metadata.name%3D{cluster.name}"
+    with cluster.client.send("GET", f"{watch}&timeoutSeconds=30") as events:
+        for line in events:
+            for condition in json.loads(line)["object"].get("status", {}).get("conditions", ()):
+                if condition["status"] == status:
+                    cluster.client.connection.close()  # the watch would go on
+                    return condition
+    raise AssertionError(f"not Dangling={status} within 30 s")

@@ -161,3 +161,20 @@ def test_a_class_may_stand_for_an_extended_resource(cluster: Any) -> None:
     assert cluster.problems(CLASSES, body) == [
         'spec.extendedResourceName: Invalid value: "kubernetes.io/x": must not have "kubernetes.io/" domain'
     ]
+
+
+@pytest.mark.parametrize(
+    ("expression", "wrong"),
+    [
+        ("device.driver", "must evaluate to bool or the unknown type, not string"),
+        (
+            "device.bogus == 1",
+            "compilation failed: ERROR: <input>:1:7: undefined field 'bogus'\n | device.bogus == 1\n | ......^",
+        ),
+    ],
+)
+def test_a_selector_is_an_expression_about_a_device(cluster: Any, expression: str, wrong: str) -> None:
+    given = {"kind": "DeviceClass", "spec": {"selectors": [{"cel": {"expression": expression}}]}}
+    assert cluster.problems(CLASSES, given) == [
+        f'spec.selectors[0].cel.expression: Invalid value: "{expression}": {wrong}'
+    ]
