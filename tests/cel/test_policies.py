@@ -33,7 +33,7 @@ def test_objects_are_of_any_type_and_requests_are_not() -> None:
     [
         ("1", [OBJECT], "must evaluate to Object but got int"),
         ("'x'", [PATCHES], "must evaluate to list(JSONPatch) but got string"),
-        ("1", [STRING, NULL], "must evaluate to one of [string null] but got int"),
+        ("1", [STRING, NULL], "must evaluate to one of [string null_type] but got int"),
         ("Object{", [OBJECT], "compilation failed: ERROR: <input>:1:8: Syntax error: mismatched input"),
         ("JSONPatch{nope: 1}", [PATCHES], "compilation failed: ERROR: <input>:1:15: undefined field 'nope'"),
         ("JSONPatch{op: 1}", [PATCHES], "compilation failed: ERROR: <input>:1:13: expected type of field 'op'"),

@@ -76,7 +76,7 @@ def go_struct(value: Any) -> Any:
     return [go_struct(item) for item in value] if isinstance(value, list) else value
 
 
-_ESCAPES = {
+GO_ESCAPES = {
     "\a": "\\a",
     "\b": "\\b",
     "\f": "\\f",
@@ -97,8 +97,8 @@ def go_quote(text: str) -> str:
 
 
 def _go_escape(c: str) -> str:
-    if c in _ESCAPES:
-        return _ESCAPES[c]
+    if c in GO_ESCAPES:
+        return GO_ESCAPES[c]
     if c.isprintable():
         return c
     code = ord(c)

@@ -9,7 +9,7 @@ from kapi.apiextensions.validation import validate, validate_status_update, vali
 from kapi.apiextensions.warnings import warnings
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource
-from kapi.registry.strategy import Strategy, bump_generation, copy_field, keep_status
+from kapi.registry.strategy import Strategy, bump_generation, keep_spec, keep_status
 from kapi.registry.table import CREATED_AT, NAME, Column, field_value
 
 
@@ -53,10 +53,6 @@ def prepare_for_update(call: Call, new: Object, old: Object) -> None:
     missing = [name for name in _storage(new["spec"]) if name not in stored]
     if missing:
         new["status"] = {**new["status"], "storedVersions": stored + missing}
-
-
-def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
-    copy_field(new, old, "spec")
 
 
 def waits(obj: Object) -> bool:
@@ -116,7 +112,7 @@ RESOURCE = Resource(
         "status": Subresource(
             strategy=Strategy(
                 default=default,
-                prepare_for_update=prepare_for_status_update,
+                prepare_for_update=keep_spec,
                 validate_update=validate_status_update,
                 any_finalizer=True,
                 unconditional_update=False,

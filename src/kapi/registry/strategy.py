@@ -59,6 +59,17 @@ def keep_status(_: Call, new: Object, old: Object) -> None:
     copy_field(new, old, "status")
 
 
+def keep_spec(_: Call, new: Object, old: Object) -> None:
+    """A status endpoint that takes the status and metadata."""
+    copy_field(new, old, "spec")
+
+
+def keep_all_but_status(_: Call, new: Object, old: Object) -> None:
+    """A status endpoint that takes the status only."""
+    copy_field(new, old, "spec")
+    keep_metadata(new, old)
+
+
 def copy_field(target: Object, source: Object, field: str) -> None:
     if field in source:
         target[field] = source[field]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kapi.api.fields import GO_ESCAPES
 from kapi.cel import prices
 from kapi.cel.functions import Library, method, overload
 from kapi.cel.library.formatting import format_string
@@ -12,19 +13,7 @@ from kapi.cel.values import CostLimitExceeded, EvaluationError, runtime_type
 
 _LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 _UPPER = {lower: lower - 32 for lower in range(ord("a"), ord("z") + 1)}
-_QUOTED = str.maketrans(
-    {
-        "\a": "\\a",
-        "\b": "\\b",
-        "\f": "\\f",
-        "\n": "\\n",
-        "\r": "\\r",
-        "\t": "\\t",
-        "\v": "\\v",
-        "\\": "\\\\",
-        '"': '\\"',
-    }
-)
+_QUOTED = str.maketrans(GO_ESCAPES)
 # Go's strings.TrimSpace cuts Unicode white space; Python adds four separators to that.
 _SPACE = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006"

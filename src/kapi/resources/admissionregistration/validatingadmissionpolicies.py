@@ -8,7 +8,7 @@ from kapi.api.names import label_key
 from kapi.api.objects import Object
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource
-from kapi.registry.strategy import Strategy, copy_field, keep_metadata, keep_status
+from kapi.registry.strategy import Strategy, keep_all_but_status, keep_status
 from kapi.registry.table import AGE, NAME, Column
 from kapi.resources.admissionregistration import policies
 from kapi.resources.admissionregistration.expressions import Expressions
@@ -30,11 +30,6 @@ def prepare_for_create(call: Call, new: Object) -> None:
 def prepare_for_update(call: Call, new: Object, old: Object) -> None:
     keep_status(call, new, old)
     policies.prepare_for_update(call, new, old)
-
-
-def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
-    copy_field(new, old, "spec")
-    keep_metadata(new, old)
 
 
 def validate(_: Call, new: Object) -> list[FieldError]:
@@ -138,7 +133,7 @@ RESOURCE = Resource(
         "status": Subresource(
             strategy=Strategy(
                 default=policies.default,
-                prepare_for_update=prepare_for_status_update,
+                prepare_for_update=keep_all_but_status,
                 validate_update=validate_status_update,
                 unconditional_update=False,
                 reset=excluding("metadata", "spec"),

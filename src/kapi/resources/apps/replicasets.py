@@ -7,7 +7,7 @@ from kapi.api.fields import FieldError
 from kapi.api.objects import Object
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource
-from kapi.registry.strategy import Strategy, bump_generation, copy_field, keep_status, start_generation
+from kapi.registry.strategy import Strategy, bump_generation, keep_spec, keep_status, start_generation
 from kapi.registry.table import AGE, NAME
 from kapi.resources.autoscaling import scale
 from kapi.resources.podspec.defaults import default_pod_template
@@ -64,10 +64,6 @@ def warnings(_: Call, new: Object, old: Object | None) -> list[str]:
     return template_warnings(template, "spec.template", old["spec"]["template"])
 
 
-def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
-    copy_field(new, old, "spec")
-
-
 def validate_status(_: Call, new: Object, __: Object) -> list[FieldError]:
     return validate_replica_status(new.get("status") or {})
 
@@ -90,9 +86,7 @@ RESOURCE = Resource(
     subresources={
         "scale": Subresource(strategy=STRATEGY, view=scale.VIEW),
         "status": Subresource(
-            strategy=Strategy(
-                prepare_for_update=prepare_for_status_update, validate_update=validate_status, reset=excluding("spec")
-            )
+            strategy=Strategy(prepare_for_update=keep_spec, validate_update=validate_status, reset=excluding("spec"))
         ),
     },
     columns=(

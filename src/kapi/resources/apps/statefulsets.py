@@ -9,7 +9,7 @@ from kapi.api.objects import Object
 from kapi.api.selectors import validate_label_selector
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource
-from kapi.registry.strategy import Strategy, bump_generation, copy_field, keep_status, start_generation
+from kapi.registry.strategy import Strategy, bump_generation, keep_spec, keep_status, start_generation
 from kapi.registry.table import AGE, NAME, Column
 from kapi.resources.apps.deployments import ready
 from kapi.resources.autoscaling import scale
@@ -193,10 +193,6 @@ def warnings(_: Call, new: Object, old: Object | None) -> list[str]:
     return said
 
 
-def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
-    copy_field(new, old, "spec")
-
-
 def validate_status(_: Call, new: Object, old: Object) -> list[FieldError]:
     status = new.get("status") or {}
     parts = ("readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas")
@@ -227,9 +223,7 @@ RESOURCE = Resource(
     subresources={
         "scale": Subresource(strategy=STRATEGY, view=scale.VIEW),
         "status": Subresource(
-            strategy=Strategy(
-                prepare_for_update=prepare_for_status_update, validate_update=validate_status, reset=excluding("spec")
-            )
+            strategy=Strategy(prepare_for_update=keep_spec, validate_update=validate_status, reset=excluding("spec"))
         ),
     },
     columns=(NAME, Column("Ready", ready), AGE, *containers("spec", "template")),

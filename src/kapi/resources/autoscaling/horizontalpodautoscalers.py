@@ -8,7 +8,7 @@ from kapi.api.gvk import GroupResource, GroupVersionKind
 from kapi.api.objects import Object
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Conversion, Resource, Subresource
-from kapi.registry.strategy import Strategy, bump_generation, copy_field, keep_status, start_generation
+from kapi.registry.strategy import Strategy, bump_generation, keep_spec, keep_status, start_generation
 from kapi.registry.table import AGE, NAME, Column
 from kapi.resources.autoscaling.behavior import default_behavior, validate_behavior
 from kapi.resources.autoscaling.conversion import CPU_UTILIZATION, cpu_metric, from_v2, to_v2
@@ -83,10 +83,6 @@ def _validate_spec(spec: Object, *, any_target_version: bool, any_metric_version
     return errors
 
 
-def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
-    copy_field(new, old, "spec")
-
-
 def validate_status(_: Call, new: Object, __: Object) -> list[FieldError]:
     status = new.get("status") or {}
     errors: list[FieldError] = []
@@ -118,9 +114,7 @@ _STRATEGY = Strategy(
     reset=excluding("status"),
 )
 _STATUS = Subresource(
-    strategy=Strategy(
-        prepare_for_update=prepare_for_status_update, validate_update=validate_status, reset=excluding("spec")
-    )
+    strategy=Strategy(prepare_for_update=keep_spec, validate_update=validate_status, reset=excluding("spec"))
 )
 _COLUMNS = (
     NAME,

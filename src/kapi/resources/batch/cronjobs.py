@@ -9,7 +9,7 @@ from kapi.api.fields import FieldError, invalid, not_supported, required
 from kapi.api.objects import Object
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource
-from kapi.registry.strategy import Strategy, bump_generation, copy_field, keep_status, start_generation
+from kapi.registry.strategy import Strategy, bump_generation, keep_spec, keep_status, start_generation
 from kapi.registry.table import AGE, NAME, Column, age, field_value
 from kapi.resources.batch.job_spec import default_template, drop_disabled, spec_warnings, validate_spec
 from kapi.resources.batch.schedule import ScheduleError, check_schedule
@@ -115,10 +115,6 @@ def warnings(_: Call, new: Object, old: Object | None) -> list[str]:
     return said
 
 
-def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
-    copy_field(new, old, "spec")
-
-
 def since(timestamp: Any, now: float) -> str:
     return age(timestamp, now) if timestamp else "<none>"
 
@@ -136,9 +132,7 @@ RESOURCE = Resource(
         warnings=warnings,
         reset=excluding("status"),
     ),
-    subresources={
-        "status": Subresource(strategy=Strategy(prepare_for_update=prepare_for_status_update, reset=excluding("spec")))
-    },
+    subresources={"status": Subresource(strategy=Strategy(prepare_for_update=keep_spec, reset=excluding("spec")))},
     columns=(
         NAME,
         Column("Schedule", field_value("spec", "schedule")),

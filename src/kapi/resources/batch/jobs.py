@@ -12,7 +12,7 @@ from kapi.api.objects import Object
 from kapi.api.selectors import validate_label_selector
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource, metadata_fields
-from kapi.registry.strategy import Strategy, bump_generation, copy_field, keep_status, start_generation
+from kapi.registry.strategy import Strategy, bump_generation, keep_spec, keep_status, start_generation
 from kapi.registry.table import AGE, NAME, Column, human_duration
 from kapi.resources.batch.job_spec import default_spec, drop_disabled, spec_warnings, validate_spec
 from kapi.resources.batch.job_status import has_condition, validate_job_status
@@ -166,10 +166,6 @@ def warnings(_: Call, new: Object, old: Object | None) -> list[str]:
     return spec_warnings(new["spec"], "spec", old["spec"])
 
 
-def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
-    copy_field(new, old, "spec")
-
-
 def validate_status(_: Call, new: Object, old: Object) -> list[FieldError]:
     return validate_job_status(new["spec"], new.get("status") or {}, old.get("status") or {})
 
@@ -223,9 +219,7 @@ RESOURCE = Resource(
     ),
     subresources={
         "status": Subresource(
-            strategy=Strategy(
-                prepare_for_update=prepare_for_status_update, validate_update=validate_status, reset=excluding("spec")
-            )
+            strategy=Strategy(prepare_for_update=keep_spec, validate_update=validate_status, reset=excluding("spec"))
         )
     },
     columns=(

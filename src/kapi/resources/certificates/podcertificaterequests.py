@@ -9,7 +9,7 @@ from kapi.api.names import TOTAL_ANNOTATION_SIZE, dns_subdomain, label_key
 from kapi.api.objects import Object
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource, metadata_fields
-from kapi.registry.strategy import Strategy, copy_field, keep_metadata, keep_status
+from kapi.registry.strategy import Strategy, keep_all_but_status, keep_status
 from kapi.registry.table import NAME, Column, field_value
 from kapi.resources.certificates.issued import validate_issued
 from kapi.resources.certificates.proofs import validate_proof
@@ -23,11 +23,6 @@ _UID_LENGTH = 128
 
 def prepare_for_create(_: Call, new: Object) -> None:
     new["status"] = {}
-
-
-def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
-    copy_field(new, old, "spec")
-    keep_metadata(new, old)
 
 
 def validate(_: Call, new: Object) -> list[FieldError]:
@@ -138,7 +133,7 @@ RESOURCE = Resource(
     subresources={
         "status": Subresource(
             strategy=Strategy(
-                prepare_for_update=prepare_for_status_update,
+                prepare_for_update=keep_all_but_status,
                 validate_update=validate_status_update,
                 unconditional_update=False,
                 reset=excluding("metadata", "spec"),

@@ -9,7 +9,7 @@ from kapi.api.objects import Object
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.metadata import STANDARD_FINALIZERS
 from kapi.registry.resource import Resource, Subresource, metadata_fields
-from kapi.registry.strategy import Strategy, copy_field
+from kapi.registry.strategy import Strategy, copy_field, keep_spec
 from kapi.registry.table import AGE, NAME, Column, field_value
 
 NAME_LABEL = "kubernetes.io/metadata.name"
@@ -39,10 +39,6 @@ def prepare_for_update(_: Call, new: Object, old: Object) -> None:
                 del new["spec"]["finalizers"]
         else:
             copy_field(new, old, field)
-
-
-def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
-    copy_field(new, old, "spec")
 
 
 def prepare_for_finalize(_: Call, new: Object, old: Object) -> None:
@@ -108,7 +104,7 @@ RESOURCE = Resource(
     subresources={
         "status": Subresource(
             strategy=Strategy(
-                prepare_for_update=prepare_for_status_update,
+                prepare_for_update=keep_spec,
                 validate_update=validate_status,
                 holds=holds,
                 reset=excluding("spec"),

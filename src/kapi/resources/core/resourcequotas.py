@@ -8,7 +8,7 @@ from kapi.api.objects import Object
 from kapi.api.quantity import Quantity
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource
-from kapi.registry.strategy import Strategy, copy_field, keep_status
+from kapi.registry.strategy import Strategy, keep_spec, keep_status
 from kapi.registry.table import AGE, NAME, Column
 from kapi.resources.core.resource_lists import is_quota_resource, validate_amount, validate_quota_resource_name
 from kapi.resources.podspec.defaults import round_resources
@@ -34,10 +34,6 @@ def default(new: Object) -> None:
 
 def prepare_for_create(_: Call, new: Object) -> None:
     new["status"] = {}
-
-
-def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
-    copy_field(new, old, "spec")
 
 
 def validate(_: Call, new: Object) -> list[FieldError]:
@@ -161,7 +157,7 @@ RESOURCE = Resource(
         "status": Subresource(
             strategy=Strategy(
                 default=default,
-                prepare_for_update=prepare_for_status_update,
+                prepare_for_update=keep_spec,
                 validate_update=validate_status_update,
                 reset=excluding("spec"),
             )

@@ -11,7 +11,7 @@ from kapi.api.names import dns_label
 from kapi.api.objects import Object
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource, metadata_fields
-from kapi.registry.strategy import Strategy, copy_field
+from kapi.registry.strategy import Strategy, copy_field, keep_spec
 from kapi.registry.table import AGE, NAME, Column, field_value
 from kapi.resources.core.load_balancers import addresses_of, status_warnings, validate_service_status
 from kapi.resources.core.proxies import SERVICE_PROXY
@@ -63,10 +63,6 @@ def prepare_for_create(_: Call, new: Object) -> None:
 def prepare_for_update(_: Call, new: Object, old: Object) -> None:
     copy_field(new, old, "status")
     drop_dependent_fields(new, old)
-
-
-def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
-    copy_field(new, old, "spec")
 
 
 def canonicalize(new: Object) -> None:
@@ -175,7 +171,7 @@ RESOURCE = Resource(
         "status": Subresource(
             strategy=Strategy(
                 default=default,
-                prepare_for_update=prepare_for_status_update,
+                prepare_for_update=keep_spec,
                 validate_update=validate_service_status,
                 warnings=status_warnings,
                 reset=excluding("spec"),

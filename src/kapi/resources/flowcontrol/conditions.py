@@ -7,7 +7,7 @@ from kapi.api.fields import FieldError, duplicate, required
 from kapi.api.objects import Object
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Subresource
-from kapi.registry.strategy import Strategy, bump_generation, copy_field, keep_metadata, keep_status, start_generation
+from kapi.registry.strategy import Strategy, bump_generation, keep_all_but_status, keep_status, start_generation
 
 
 def prepare_for_create(_: Call, new: Object) -> None:
@@ -18,11 +18,6 @@ def prepare_for_create(_: Call, new: Object) -> None:
 def prepare_for_update(call: Call, new: Object, old: Object) -> None:
     bump_generation(new, old)
     keep_status(call, new, old)
-
-
-def _prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
-    copy_field(new, old, "spec")
-    keep_metadata(new, old)
 
 
 def validate_conditions(status: Object | None) -> list[FieldError]:
@@ -44,7 +39,7 @@ def _validate_status_update(_: Call, new: Object, __: Object) -> list[FieldError
 
 STATUS = Subresource(
     strategy=Strategy(
-        prepare_for_update=_prepare_for_status_update,
+        prepare_for_update=keep_all_but_status,
         validate_update=_validate_status_update,
         reset=excluding("metadata", "spec"),
     )

@@ -10,7 +10,7 @@ from kapi.api.objects import Object
 from kapi.api.ports import port_name, port_number
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource
-from kapi.registry.strategy import Strategy, bump_generation, copy_field, start_generation
+from kapi.registry.strategy import Strategy, bump_generation, copy_field, keep_spec, start_generation
 from kapi.registry.table import AGE, NAME, Column
 from kapi.resources.core.load_balancers import addresses_of, status_warnings, validate_ingress_status
 from kapi.resources.networking.ingressclasses import validate_reference
@@ -30,10 +30,6 @@ def prepare_for_create(_: Call, new: Object) -> None:
 def prepare_for_update(_: Call, new: Object, old: Object) -> None:
     copy_field(new, old, "status")
     bump_generation(new, old)
-
-
-def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
-    copy_field(new, old, "spec")
 
 
 def validate(_: Call, new: Object) -> list[FieldError]:
@@ -194,7 +190,7 @@ RESOURCE = Resource(
     subresources={
         "status": Subresource(
             strategy=Strategy(
-                prepare_for_update=prepare_for_status_update,
+                prepare_for_update=keep_spec,
                 validate_update=validate_ingress_status,
                 warnings=status_warnings,
                 reset=excluding("spec"),

@@ -9,7 +9,7 @@ from kapi.api.objects import Object
 from kapi.api.selectors import validate_label_selector
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource
-from kapi.registry.strategy import Strategy, bump_generation, copy_field, keep_status, start_generation
+from kapi.registry.strategy import Strategy, bump_generation, keep_spec, keep_status, start_generation
 from kapi.registry.table import AGE, NAME, Column
 from kapi.resources.policy.conditions import validate_conditions
 from kapi.resources.workload.columns import count, nested
@@ -67,10 +67,6 @@ def validate_update(call: Call, new: Object, _: Object) -> list[FieldError]:
     return validate(call, new)
 
 
-def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
-    copy_field(new, old, "spec")
-
-
 def validate_status(_: Call, new: Object, __: Object) -> list[FieldError]:
     status = new.get("status") or {}
     errors = validate_conditions(status.get("conditions") or [], "status.conditions")
@@ -102,7 +98,7 @@ RESOURCE = Resource(
     subresources={
         "status": Subresource(
             strategy=Strategy(
-                prepare_for_update=prepare_for_status_update,
+                prepare_for_update=keep_spec,
                 validate_update=validate_status,
                 unconditional_update=False,
                 reset=excluding("spec"),

@@ -8,7 +8,7 @@ from kapi.api.fields import FieldError, too_many
 from kapi.api.objects import Object
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource
-from kapi.registry.strategy import Strategy, bump_generation, copy_field, keep_metadata, keep_status, start_generation
+from kapi.registry.strategy import Strategy, bump_generation, keep_all_but_status, keep_status, start_generation
 from kapi.registry.table import AGE, NAME, Column, age, field_value
 from kapi.resources.policy.conditions import validate_conditions
 from kapi.resources.resource.findings import Findings
@@ -34,11 +34,6 @@ def prepare_for_update(call: Call, new: Object, old: Object) -> None:
     if taint.get("effect") != former.get("effect") and taint.get("timeAdded") == former.get("timeAdded"):
         taint["timeAdded"] = rfc3339(SystemClock.now())
     bump_generation(new, old)
-
-
-def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
-    copy_field(new, old, "spec")
-    keep_metadata(new, old)
 
 
 def validate(_: Call, new: Object) -> list[FieldError]:
@@ -88,7 +83,7 @@ RESOURCE = Resource(
         "status": Subresource(
             strategy=Strategy(
                 default=default,
-                prepare_for_update=prepare_for_status_update,
+                prepare_for_update=keep_all_but_status,
                 validate_update=validate_status_update,
                 unconditional_update=False,
                 reset=excluding("metadata", "spec"),

@@ -9,7 +9,7 @@ from kapi.api.names import dns_subdomain, dns_subdomain_caseless
 from kapi.api.objects import Object
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource
-from kapi.registry.strategy import Strategy, copy_field, keep_metadata, keep_status
+from kapi.registry.strategy import Strategy, keep_all_but_status, keep_status
 from kapi.registry.table import AGE, NAME, Column, field_value
 from kapi.resources.core.volume_specs import default_volume_spec, validate_volume_spec
 
@@ -27,11 +27,6 @@ def default(new: Object) -> None:
 
 def prepare_for_create(_: Call, new: Object) -> None:
     new["status"] = {"attached": False}
-
-
-def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
-    copy_field(new, old, "spec")
-    keep_metadata(new, old)
 
 
 def validate(_: Call, new: Object) -> list[FieldError]:
@@ -99,7 +94,7 @@ RESOURCE = Resource(
         "status": Subresource(
             strategy=Strategy(
                 default=default,
-                prepare_for_update=prepare_for_status_update,
+                prepare_for_update=keep_all_but_status,
                 validate_update=validate_update,
                 unconditional_update=False,
                 reset=excluding("metadata", "spec"),

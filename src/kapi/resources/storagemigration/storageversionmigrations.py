@@ -8,7 +8,7 @@ from kapi.api.names import dns_1035_label, dns_subdomain
 from kapi.api.objects import Object
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource
-from kapi.registry.strategy import Strategy, copy_field, keep_metadata, keep_status
+from kapi.registry.strategy import Strategy, keep_all_but_status, keep_status
 from kapi.registry.table import Column, name_of
 from kapi.resources.policy.conditions import validate_conditions
 
@@ -18,11 +18,6 @@ _FINAL = {"Succeeded": "Success", "Failed": "Failed"}
 
 def prepare_for_create(_: Call, new: Object) -> None:
     new["status"] = {}
-
-
-def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
-    copy_field(new, old, "spec")
-    keep_metadata(new, old)
 
 
 def validate(_: Call, new: Object) -> list[FieldError]:
@@ -99,7 +94,7 @@ RESOURCE = Resource(
     subresources={
         "status": Subresource(
             strategy=Strategy(
-                prepare_for_update=prepare_for_status_update,
+                prepare_for_update=keep_all_but_status,
                 validate_update=validate_status_update,
                 unconditional_update=False,
                 reset=excluding("metadata", "spec"),
