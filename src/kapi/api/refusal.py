@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from kapi.api.errors import Forbidden
+from kapi.api.fields import go_quote
 from kapi.api.gvk import GroupResource
 from kapi.api.request_info import RequestInfo
 from kapi.api.user import User
@@ -23,13 +22,9 @@ def forbidden(user: User, attributes: RequestInfo, reason: str) -> Forbidden:
 
 
 def _cannot(user: User, a: RequestInfo) -> str:
-    who = f"User {_quote(user.name)} cannot {a.verb}"
+    who = f"User {go_quote(user.name)} cannot {a.verb}"
     if not a.is_resource_request:
-        return f"{who} path {_quote(a.path)}"
+        return f"{who} path {go_quote(a.path)}"
     resource = f"{a.resource}/{a.subresource}" if a.subresource else a.resource
-    where = f"in the namespace {_quote(a.namespace)}" if a.namespace else "at the cluster scope"
-    return f"{who} resource {_quote(resource)} in API group {_quote(a.api_group)} {where}"
-
-
-def _quote(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    where = f"in the namespace {go_quote(a.namespace)}" if a.namespace else "at the cluster scope"
+    return f"{who} resource {go_quote(resource)} in API group {go_quote(a.api_group)} {where}"

@@ -11,8 +11,9 @@ from typing import Any, TypeAlias
 
 import orjson
 
+from kapi.api.fields import go_quote
 from kapi.patch.errors import BadPatch, PatchDoesNotApply, TooManyOperations
-from kapi.patch.values import copied, go_quote, json_type, same
+from kapi.patch.values import copied, json_type, same
 
 MAX_OPERATIONS = 10_000
 MAX_COPIED_BYTES = 3 * 1024 * 1024

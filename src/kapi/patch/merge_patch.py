@@ -31,13 +31,13 @@ def _merge(target: Object, patch: Object) -> None:
             _merge(current, value)
         else:
             # Upstream drops nulls inside lists' objects only where no object was there before.
-            target[key] = _without_nulls(value) if isinstance(value, dict) or not isinstance(current, dict) else value
+            target[key] = without_nulls(value) if isinstance(value, dict) or not isinstance(current, dict) else value
 
 
-def _without_nulls(value: Any) -> Any:
+def without_nulls(value: Any) -> Any:
     """What remains of a value that merges into nothing."""
     if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):
-        return [_without_nulls(item) for item in value]
+        return [without_nulls(item) for item in value]
     return value

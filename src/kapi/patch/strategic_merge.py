@@ -11,6 +11,7 @@ from typing import Any
 from kapi.api.objects import Object
 from kapi.patch import strategic_lists as lists
 from kapi.patch.errors import StrategicMergeError
+from kapi.patch.merge_patch import without_nulls
 from kapi.patch.strategic_meta import DIRECTIVE, DeleteFrom, Meta, SetOrder, without_directives
 from kapi.patch.values import copied, go_format
 from kapi.schema.types import Type
@@ -113,15 +114,7 @@ def _take(original: Object, key: str, value: Any) -> None:
     if isinstance(value, dict) and DIRECTIVE in value:
         original.pop(key, None)
     else:
-        original[key] = without_directives(_without_nulls(value))
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    if isinstance(value, list):
-        return [_without_nulls(item) for item in value]
-    return value
+        original[key] = without_directives(without_nulls(value))
 
 
 def _merge_lists(original: list[Any], patch: list[Any], element: Meta, strategy: str, merge_key: str) -> list[Any]:

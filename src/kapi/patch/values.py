@@ -6,10 +6,11 @@ from typing import Any, TypeVar, cast
 
 import orjson
 
+from kapi.api.fields import go_quote
+
 V = TypeVar("V", bound=Any)
 
 _SHORT_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_GO_ESCAPES = {**_SHORT_ESCAPES, "\a": "\\a", "\b": "\\b", "\f": "\\f", "\v": "\\v"}
 
 
 def copied(value: V) -> V:
@@ -100,24 +101,6 @@ def json_type(value: Any) -> str:
     if isinstance(value, bool):
         return "bool"
     return "null" if value is None else "number"
-
-
-def go_quote(text: str) -> str:
-    """As %q prints it."""
-    if text.isprintable() and '"' not in text and "\\" not in text:
-        return f'"{text}"'
-    return '"' + "".join(map(_go_escape, text)) + '"'
-
-
-def _go_escape(char: str) -> str:
-    if char in _GO_ESCAPES:
-        return _GO_ESCAPES[char]
-    if char.isprintable():
-        return char
-    code = ord(char)
-    if code < 0x80:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def json_quote(text: str) -> str:

@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from kapi.patch.values import go_format, go_quote, json_quote
+from kapi.api.fields import go_quote
+from kapi.patch.values import go_format, json_quote
 
 Order: TypeAlias = tuple[Any, ...]
 

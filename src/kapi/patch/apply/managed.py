@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple, TypeAlias
 
+from kapi.api.fields import go_quote
 from kapi.api.objects import Object
 from kapi.patch.apply.elements import scalar
 from kapi.patch.apply.fieldset import Fields, parse, union
-from kapi.patch.values import go_quote, same
+from kapi.patch.values import same
 
 MAX_UPDATE_MANAGERS = 10
 _ANCIENT = "ancient-changes"

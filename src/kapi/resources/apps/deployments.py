@@ -12,12 +12,10 @@ from kapi.registry.table import AGE, NAME, Column
 from kapi.resources.autoscaling import scale
 from kapi.resources.podspec.defaults import default_pod_template
 from kapi.resources.podspec.disabled import drop_disabled_template_fields
-from kapi.resources.podspec.warnings import template_warnings
 from kapi.resources.workload.columns import containers, nested, selector
 from kapi.resources.workload.rules import (
     amount,
     at_most_all,
-    name_warnings,
     nonnegative,
     nonnegative_fields,
     not_above,
@@ -25,6 +23,7 @@ from kapi.resources.workload.rules import (
     positive_int_or_percent,
 )
 from kapi.resources.workload.selectors import fixed_selector, validate_selected_template
+from kapi.resources.workload.warnings import workload_warnings
 
 _EMPTY = "empty selector is invalid for deployment"
 _UNUSABLE = "invalid label selector"
@@ -102,15 +101,6 @@ def _validate_rolling(rolling: Object, path: str) -> list[FieldError]:
     return errors + at_most_all(unavailable, f"{path}.maxUnavailable")
 
 
-def warnings(_: Call, new: Object, old: Object | None) -> list[str]:
-    template = new["spec"]["template"]
-    if old is None:
-        return name_warnings(new["metadata"]["name"]) + template_warnings(template, "spec.template", None)
-    if new["metadata"].get("generation") == old["metadata"].get("generation"):
-        return []
-    return template_warnings(template, "spec.template", old["spec"]["template"])
-
-
 def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
     copy_field(new, old, "spec")
     copy_field(new["metadata"], old["metadata"], "labels")
@@ -146,7 +136,7 @@ STRATEGY = Strategy(
     validate=validate,
     prepare_for_update=prepare_for_update,
     validate_update=validate_update,
-    warnings=warnings,
+    warnings=workload_warnings,
     reset=excluding("status"),
 )
 

@@ -12,10 +12,10 @@ from kapi.registry.table import AGE, NAME
 from kapi.resources.autoscaling import scale
 from kapi.resources.podspec.defaults import default_pod_template
 from kapi.resources.podspec.disabled import drop_disabled_template_fields
-from kapi.resources.podspec.warnings import template_warnings
 from kapi.resources.workload.columns import containers, count, selector
-from kapi.resources.workload.rules import name_warnings, nonnegative_fields, validate_replica_status
+from kapi.resources.workload.rules import nonnegative_fields, validate_replica_status
 from kapi.resources.workload.selectors import fixed_selector, validate_selected_template
+from kapi.resources.workload.warnings import workload_warnings
 
 # As upstream, which says "deployment" here too.
 _EMPTY = "empty selector is invalid for deployment"
@@ -55,15 +55,6 @@ def _validate_spec(call: Call, spec: Object, old: Object | None) -> list[FieldEr
     return errors + validate_selected_template(call, spec, old, "ReplicaSet", empty=_EMPTY, unusable=_UNUSABLE)
 
 
-def warnings(_: Call, new: Object, old: Object | None) -> list[str]:
-    template = new["spec"]["template"]
-    if old is None:
-        return name_warnings(new["metadata"]["name"]) + template_warnings(template, "spec.template", None)
-    if new["metadata"].get("generation") == old["metadata"].get("generation"):
-        return []
-    return template_warnings(template, "spec.template", old["spec"]["template"])
-
-
 def validate_status(_: Call, new: Object, __: Object) -> list[FieldError]:
     return validate_replica_status(new.get("status") or {})
 
@@ -74,7 +65,7 @@ STRATEGY = Strategy(
     validate=validate,
     prepare_for_update=prepare_for_update,
     validate_update=validate_update,
-    warnings=warnings,
+    warnings=workload_warnings,
     reset=excluding("status"),
 )
 

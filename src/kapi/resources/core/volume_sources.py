@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from kapi.api.fields import FieldError, forbidden, invalid, not_supported, required, too_long
+from kapi.api.fields import FieldError, forbidden, invalid, not_supported, required
 from kapi.api.formats import inclusive_range, validate_no_backsteps
 from kapi.api.names import dns_label, dns_subdomain
 from kapi.api.objects import Object
+from kapi.resources.podspec.volume_sources import validate_driver_name
 
 _HOST_PATH_TYPES = (
     "",
@@ -58,13 +59,6 @@ def validate_source(spec: Object, name: str, path: str) -> list[FieldError]:
 
 def source_of(spec: Object) -> Object:
     return {kind: spec[kind] for kind in _SOURCES if spec.get(kind) is not None}
-
-
-def validate_csi_driver_name(name: str, path: str) -> list[FieldError]:
-    if not name:
-        return [required(path)]
-    errors = [too_long(path, 63)] if len(name.encode()) > 63 else []
-    return errors + [invalid(path, name, e) for e in dns_subdomain(name.lower())]
 
 
 def _needs(*fields: str) -> Callable[[Object, str], list[FieldError]]:
@@ -235,7 +229,7 @@ def _validate_storageos(source: Object, path: str) -> list[FieldError]:
 
 
 def _validate_csi(source: Object, path: str) -> list[FieldError]:
-    errors = validate_csi_driver_name(source.get("driver", ""), f"{path}.driver")
+    errors = validate_driver_name(source.get("driver", ""), f"{path}.driver")
     errors += _needs("volumeHandle")(source, path)
     for field in _CSI_SECRETS:
         if source.get(field) is not None:

@@ -6,7 +6,7 @@ import re
 
 from kapi.api.fields import FieldError, invalid, required, too_long
 from kapi.api.names import dns_label, dns_subdomain, dns_subdomain_caseless, label_key
-from kapi.resources.core.volume_sources import validate_csi_driver_name
+from kapi.resources.podspec.volume_sources import validate_driver_name
 
 _IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]*"
 _is_identifier = re.compile(_IDENTIFIER + r"\Z").match
@@ -17,7 +17,7 @@ _BAD_IDENTIFIER = (
 )
 _POOL, _DOMAIN, _ID = 253, 63, 32
 
-driver_name = validate_csi_driver_name
+driver_name = validate_driver_name
 
 
 def declared_driver_name(name: str, path: str) -> list[FieldError]:

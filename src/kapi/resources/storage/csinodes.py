@@ -10,7 +10,7 @@ from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource
 from kapi.registry.strategy import Strategy, copy_field, keep_metadata, keep_status
 from kapi.registry.table import AGE, NAME, Column
-from kapi.resources.core.volume_sources import validate_csi_driver_name
+from kapi.resources.podspec.volume_sources import validate_driver_name
 
 _ID_LENGTH = 256
 
@@ -32,7 +32,7 @@ def validate(_: Call, new: Object) -> list[FieldError]:
     seen: set[str] = set()
     for i, driver in enumerate(new["spec"].get("drivers") or []):
         path, name, node = f"spec.drivers[{i}]", driver.get("name", ""), driver.get("nodeID", "")
-        errors += validate_csi_driver_name(name, f"{path}.name")
+        errors += validate_driver_name(name, f"{path}.name")
         if not node:
             errors.append(required(f"{path}.nodeID"))
         if len(node.encode()) > _ID_LENGTH:
