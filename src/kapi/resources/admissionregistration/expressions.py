@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kapi.api.fields import FieldError, invalid, required
-from kapi.api.objects import Object
 
 if TYPE_CHECKING:
     from kapi.cel.environment import Program
@@ -20,17 +19,17 @@ def check_condition(text: str, path: str, *, params: bool) -> Iterator[FieldErro
         return
     from kapi.cel.types import BOOL  # CEL loads slowly, and most servers meet no expression
 
-    yield from Expressions({}, params=params).check(text, path, BOOL)
+    yield from Expressions(params=params).check(text, path, BOOL)
 
 
 class Expressions:
     """The expressions of one policy; later ones see the variables that earlier ones define."""
 
-    def __init__(self, spec: Object, *, params: bool | None = None, patches: bool = False) -> None:
+    def __init__(self, *, params: bool, patches: bool = False) -> None:
         from kapi.cel import policies
 
         self._cel = policies
-        self._params = spec.get("paramKind") is not None if params is None else params
+        self._params = params
         self._patches = patches
         self._variables: dict[str, CelType] = {}
 
