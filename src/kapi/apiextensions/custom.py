@@ -15,6 +15,8 @@ from kapi.api.gvk import GroupKind
 from kapi.api.names import label_key
 from kapi.api.objects import Object, Revision
 from kapi.apiextensions.columns import columns_of, printed
+from kapi.apiextensions.conversion import Converter
+from kapi.apiextensions.converted import ConvertedKV, Forms
 from kapi.apiextensions.definition import DefinedVersion, Definition
 from kapi.apiextensions.embedded import validate_embedded
 from kapi.apiextensions.jsonpath import compile_path
@@ -62,28 +64,30 @@ class Custom:
         self.schema: Object = _schema(self._spec)
         self._node = Structural(self.schema)
         self._rules = evaluator(self.schema)
+        self._nodes = {version.name: self._node}
         self._types: dict[str, Type] = {}
         subresources = self._spec.get("subresources") or {}
         self._has_status = subresources.get("status") is not None
         self._scale: Object | None = subresources.get("scale")
+        self._served = Shape(kind=self._kind, api_version=self._api_version, fields_of=self._fields_of())
+        stored_version = f"{definition.group}/{definition.storage}"
+        self._storage = Shape(kind=self._kind, api_version=stored_version, fields_of=metadata_fields)
 
-    def make_entry(self, *, in_step: bool) -> CustomEntryMaker:
-        definition, node, name = self._definition, self._node, self._facts.name
-
-        @cache
-        def schemas(version: str) -> Structural | None:
-            if version == name:
-                return node
-            found = self._versions.get(version)
-            return Structural(_schema(found)) if found is not None else None
-
-        storage_version = f"{definition.group}/{definition.storage}"
-        served = Shape(kind=self._kind, api_version=self._api_version, fields_of=self._fields_of())
-        storage = Shape(kind=self._kind, api_version=storage_version, fields_of=metadata_fields)
-        since: Revision | float = definition.since
+    def make_entry(self, *, in_step: bool, converted: ConvertedKV | None) -> CustomEntryMaker:
+        """How entries are made of what is stored, or of what a conversion has made of that."""
+        since: Revision | float = self._definition.since
         if since and not in_step:
             since = float("inf")  # another server may have written by the schema of yesterday
-        return CustomEntryMaker(served, storage, schemas, since, renames=not definition.by_webhook)
+        storage = self._storage if converted is None else self._served
+        return CustomEntryMaker(self._served, storage, self._schema_of, since, converted)
+
+    def forms(self, convert: Converter) -> Forms:
+        return Forms(self._served, self._storage, self._schema_of, convert)
+
+    def _schema_of(self, version: str) -> Structural | None:
+        if version not in self._nodes and version in self._versions:
+            self._nodes[version] = Structural(_schema(self._versions[version]))
+        return self._nodes.get(version)
 
     def resource(self) -> Resource:
         definition, version = self._definition, self._facts

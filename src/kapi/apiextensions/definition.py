@@ -71,6 +71,12 @@ class Definition:
     by_webhook: bool  # how its versions are converted into each other
 
     @property
+    def webhook(self) -> Object:
+        """Whom to ask for a conversion."""
+        webhook: Object = self.entry.object["spec"]["conversion"].get("webhook") or {}
+        return webhook
+
+    @property
     def is_served(self) -> bool:
         return self.conflict is None or self.established
 

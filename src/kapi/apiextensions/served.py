@@ -12,6 +12,8 @@ from functools import partial
 
 from kapi.api.gvk import GroupVersion
 from kapi.api.objects import Object
+from kapi.apiextensions.conversion import Conversions
+from kapi.apiextensions.converted import ConvertedKV
 from kapi.apiextensions.custom import SUBRESOURCE_VERBS, TERMINATING_VERBS, VERBS, Custom
 from kapi.apiextensions.definition import DefinedVersion, Definition, read, version_priority
 from kapi.apiextensions.names import decide
@@ -30,11 +32,14 @@ GROUP_PRIORITY, VERSION_PRIORITY = 1000, 100
 class Served:
     """A Watcher of the definitions. `changed` is told the name of each definition that needs looking after."""
 
-    def __init__(self, cacher: Cacher, installer: Installer, changed: Callable[[str], None]) -> None:
+    def __init__(
+        self, cacher: Cacher, installer: Installer, conversions: Conversions, changed: Callable[[str], None]
+    ) -> None:
         self.scope = cacher.prefix
         self.retired: list[Endpoint] = []  # to be closed by whoever looks after things
         self._cacher = cacher
         self._installer = installer
+        self._conversions = conversions
         self._changed = changed
         self._definitions: dict[str, Definition] = {}
         self._groups: dict[str, dict[str, Definition]] = {}  # by group and plural
@@ -141,10 +146,16 @@ class Served:
         key = (definition.name, version.name)
         found = self._endpoints.get(key)
         if found is None:
-            custom = Custom(definition, version)
-            make_entry = custom.make_entry(in_step=self._cacher.in_step)
-            found = self._endpoints[key] = self._installer.passing(custom.resource(), make_entry)
+            found = self._endpoints[key] = self._build(definition, version)
         return found
+
+    def _build(self, definition: Definition, version: DefinedVersion) -> Endpoint:
+        custom = Custom(definition, version)
+        resource, convert = custom.resource(), self._conversions.of(definition)
+        engine = self._installer.engine(resource.group_resource)
+        converted = None if convert is None else ConvertedKV(engine, custom.forms(convert))
+        make_entry = custom.make_entry(in_step=self._cacher.in_step, converted=converted)
+        return self._installer.passing(resource, converted or engine, make_entry)
 
     def storage_endpoint(self, definition: Definition) -> Endpoint:
         """The endpoint of the storage version, served or not."""

@@ -9,6 +9,7 @@ from collections.abc import Awaitable
 
 from kapi.api.call import Call
 from kapi.apiextensions import definitions
+from kapi.apiextensions.conversion import Conversions
 from kapi.apiextensions.served import Served
 from kapi.apiextensions.serving import CustomResources
 from kapi.apiextensions.upkeep import Upkeep
@@ -26,7 +27,14 @@ _LOAD_SECONDS = 30.0
 
 
 class APIExtensionsServer(GenericServer):
-    def __init__(self, config: GenericConfig, delegate: Delegate, installer: Installer, catalogue: Catalogue) -> None:
+    def __init__(
+        self,
+        config: GenericConfig,
+        delegate: Delegate,
+        installer: Installer,
+        catalogue: Catalogue,
+        conversions: Conversions,
+    ) -> None:
         super().__init__("apiextensions-apiserver", config, delegate)
         installed = installer.install([definitions.RESOURCE], PRIORITIES)
         self.api_groups.update({(gv.group, gv.version): h for gv, h in installed.handlers.items()})
@@ -35,7 +43,7 @@ class APIExtensionsServer(GenericServer):
         store = installed.stores[definitions.RESOURCE.group_resource]
         self._installer = installer
         self._upkeep = Upkeep(config.clock)
-        self._served = Served(store.objects.cacher, installer, self._upkeep.put)
+        self._served = Served(store.objects.cacher, installer, conversions, self._upkeep.put)
         self._custom = CustomResources(self._served, installer.settings)
         catalogue.add(self._served.entries)
         self.add_post_start_hook("start-apiextensions-informers", self._load)

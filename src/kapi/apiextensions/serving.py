@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Mapping
 
 from kapi.api.call import Call
-from kapi.api.errors import APIError, InternalError, MethodNotAllowed, NotFound
+from kapi.api.errors import APIError, MethodNotAllowed, NotFound
 from kapi.api.gvk import GroupResource
 from kapi.api.settings import Settings
 from kapi.apiextensions.definition import Definition
@@ -52,10 +52,6 @@ class CustomResources:
         if version is None:
             return _not_here()
         call.warn(version.warning)
-        if definition.by_webhook and version.name != definition.storage:
-            # Renaming the version instead would lose what the webhook knows about.
-            kind = f"{info.api_group}/{info.api_version}, Kind={definition.accepted.kind}"
-            raise InternalError(f"conversion webhook for {kind} failed: conversion by webhooks is not supported")
         resource = GroupResource(info.api_group, info.resource)
         endpoint = self._served.endpoint(definition, version)
         if info.subresource:

@@ -7,6 +7,7 @@ schema, not defaulted by it. What was written by today's schema in the version s
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 import orjson
 
@@ -16,6 +17,12 @@ from kapi.schema.structural_settle import apply_defaults, settle
 from kapi.storage.cacher.entry import Entry, EntryMaker, Shape, Undecodable
 
 _METADATA = b'"metadata":{'
+
+
+class Converted(Protocol):
+    """What brings stored objects into the version served before they come here."""
+
+    def is_outdated(self, key: str, revision: Revision) -> bool: ...
 
 
 class CustomEntry(Entry):
@@ -42,16 +49,16 @@ class CustomEntry(Entry):
 
     @property
     def outdated(self) -> bool:  # type: ignore[override]
-        return not self._stored.startswith(self._maker.storage_head)
+        return self._maker.is_outdated(self.key, self._stored, self.revision)
 
 
 class CustomEntryMaker(EntryMaker):
     """`schemas` finds the schema of a version by its name; `since` is the last revision of an older schema.
 
-    `renames` when versions differ in their name only; what a webhook would have to convert is not shown.
+    Versions differ in their name only: where there is more to it, `converted` has done that already.
     """
 
-    __slots__ = ("_renames", "_schemas", "_served", "_since", "_storage", "_storage_version", "storage_head")
+    __slots__ = ("_converted", "_schemas", "_served", "_since", "_storage", "_storage_version")
 
     def __init__(
         self,
@@ -59,22 +66,25 @@ class CustomEntryMaker(EntryMaker):
         storage: Shape,
         schemas: Callable[[str], Structural | None],
         since: Revision | float,
-        *,
-        renames: bool,
+        converted: Converted | None,
     ) -> None:
         super().__init__(shape)
         self._schemas = schemas
         self._served = shape.api_version.rpartition("/")[2]
         self._storage = storage
         self._storage_version = storage.api_version.rpartition("/")[2]
-        self.storage_head = storage.head
         self._since = since
-        self._renames = renames
+        self._converted = converted
 
     def __call__(self, key: str, value: bytes, revision: Revision, created: Revision) -> CustomEntry:
-        if not value.startswith(self.storage_head):
+        if not value.startswith(self._storage.head):
             _decode(key, value)
         return CustomEntry(self, key, value, revision, created)
+
+    def is_outdated(self, key: str, value: bytes, revision: Revision) -> bool:
+        if self._converted is not None:
+            return self._converted.is_outdated(key, revision)
+        return not value.startswith(self._storage.head)
 
     def body(self, key: str, value: bytes, revision: Revision) -> bytes:
         if revision <= self._since or not value.startswith(self._prefix):
@@ -86,8 +96,6 @@ class CustomEntryMaker(EntryMaker):
         """The object in the version served."""
         decoded = _decode(key, value)
         written = str(decoded.get("apiVersion", "")).rpartition("/")[2]
-        if written != self._served and not self._renames:
-            raise Undecodable(key, f"it is stored as {written}, and conversion by webhooks is not supported")
         schema = self._schemas(written)
         if schema is not None:
             settle(schema, decoded, forgiving=True)

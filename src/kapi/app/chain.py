@@ -11,7 +11,9 @@ from kapi.admission.plugins.create_authorization import CreateAuthorization
 from kapi.admission.services import PodResources, Services
 from kapi.aggregator.server import AggregatorServer
 from kapi.api.settings import Settings
+from kapi.apiextensions.conversion import Conversions
 from kapi.apiextensions.server import APIExtensionsServer
+from kapi.app.extensions import ConversionFunctions
 from kapi.app.storage import Engines
 from kapi.endpoints.discovery import Catalogue
 from kapi.endpoints.endpoint import Limits
@@ -21,6 +23,8 @@ from kapi.kube.server import KubeServer
 from kapi.kube.service_controllers import ServiceControllers
 from kapi.kube.service_network import ServiceNetwork
 from kapi.options.complete import CompletedOptions
+from kapi.proxy.hook_clients import HookClients
+from kapi.registry.service_resolver import ServiceResolver
 from kapi.resources.podspec.resources import aggregate, is_extended, pod_requests, quality_of_service
 from kapi.server.config import GenericConfig
 from kapi.server.delegation import EmptyDelegate
@@ -29,7 +33,10 @@ from kapi.storage.factory import StorageConfig, StorageFactory
 
 
 class ServerChain:
-    """`server` is the first to be asked; `factory` holds the stores of all."""
+    """`server` is the first to be asked; `factory` holds the stores of all.
+
+    Raises ExtensionError and ConfigurationError.
+    """
 
     def __init__(
         self, completed: CompletedOptions, config: GenericConfig, engines: Engines, security: Security
@@ -53,6 +60,9 @@ class ServerChain:
         )
         settings = Settings(allow_privileged=config.capabilities.allow_privileged, features=config.features)
         self._lookup = Lookup()
+        self._resolver = ServiceResolver(by_endpoint=options.misc.enable_aggregator_routing)
+        self._hooks = HookClients(self._resolver)
+        self._functions = ConversionFunctions(options.kapi.conversion_function)
         admission = self._admission(completed, config, security)
         installer = Installer(self.factory, admission, config.clock, limits, settings)
         services = ServiceControllers(service_network(completed), self.factory)
@@ -82,9 +92,11 @@ class ServerChain:
         self, config: GenericConfig, installer: Installer, services: ServiceControllers, security: Security
     ) -> GenericServer:
         catalogue = self.catalogue
-        extensions = APIExtensionsServer(config, EmptyDelegate(), installer, catalogue)
+        conversions = Conversions(self._hooks, self._functions)
+        extensions = APIExtensionsServer(config, EmptyDelegate(), installer, catalogue, conversions)
         kube = KubeServer(config, extensions, installer, catalogue, services, security)
         self._lookup.bind(kube.stores)
+        self._resolver.bind(kube.stores)
         # As upstream once did for odd test set-ups: the Kube server alone, without the aggregator in front.
         if os.environ.get("KUBE_API_VERSIONS"):
             return kube
@@ -92,6 +104,7 @@ class ServerChain:
 
     async def close(self) -> None:
         await self.factory.close()
+        self._hooks.close()
 
 
 def service_network(completed: CompletedOptions) -> ServiceNetwork:

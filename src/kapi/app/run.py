@@ -13,6 +13,7 @@ from kapi.api.clock import SystemClock
 from kapi.app.chain import ServerChain
 from kapi.app.config import generic_config
 from kapi.app.controllers import add_controllers
+from kapi.app.extensions import ExtensionError
 from kapi.app.security import gatekeepers
 from kapi.app.storage import Engines, open_engines
 from kapi.app.storage_metrics import StorageMetrics
@@ -42,6 +43,9 @@ def run(completed: CompletedOptions, *, on_ready: Callable[[Ready], None] | None
         loop.run(_run(completed, on_ready, time.monotonic()))
     except ConfigurationError as error:
         log.error("admission_not_configured", error=str(error))
+        return 1
+    except ExtensionError as error:
+        log.error("extension_not_loaded", error=str(error))
         return 1
     except HookFailed as failed:
         log.error("post_start_hook_failed", error=str(failed))

@@ -15,6 +15,7 @@ from kapi.endpoints.render import Renderer
 from kapi.registry.attributes import Admission
 from kapi.registry.resource import Resource
 from kapi.registry.store import Store
+from kapi.storage import kv
 from kapi.storage.cacher.entry import EntryMaker, Shape
 from kapi.storage.factory import StorageFactory
 from kapi.storage.objects import ObjectStore
@@ -62,9 +63,13 @@ class Installer:
                 endpoint.store.peers = stores
         return Installed(handlers=handlers, stores=stores)
 
-    def passing(self, resource: Resource, make_entry: EntryMaker) -> Endpoint:
+    def engine(self, resource: GroupResource) -> kv.KV:
+        """Where the objects of a resource are stored."""
+        return self._factory.engine(resource)
+
+    def passing(self, resource: Resource, engine: kv.KV, make_entry: EntryMaker) -> Endpoint:
         """The endpoint of a resource that may go again: `retire` ends it."""
-        objects = self._factory.passing(resource.group_resource, resource.prefix, make_entry)
+        objects = self._factory.passing(resource.group_resource, engine, resource.prefix, make_entry)
         return self._over(resource, objects)
 
     async def retire(self, endpoint: Endpoint) -> None:

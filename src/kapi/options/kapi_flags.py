@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from kapi.options import checks
 from kapi.options.flag import flag
-from kapi.options.kinds import STRING, STRINGS
+from kapi.options.kinds import STRING, STRING_TO_STRING, STRINGS
 
 CONTROLLERS = ("namespace", "root-ca-certificate-publisher", "serviceaccount")
 
@@ -31,6 +32,12 @@ class KapiOptions:
         STRING,
         "The certificates that the root-ca-certificate-publisher puts into every namespace. Unset: --tls-cert-file.",
         check=checks.certificates,
+    )
+
+    conversion_function: Mapping[str, str] = flag(
+        STRING_TO_STRING,
+        "Python functions that convert custom resources between their versions, in place of a webhook: pairs of a "
+        "definition's name and a function, as in widgets.example.com=package.module:function.",
     )
 
     def validate(self) -> list[str]:

@@ -6,6 +6,7 @@ from kapi.api import errors
 from kapi.api.gvk import GroupResource
 from kapi.storage import kv
 from kapi.storage.cacher.cacher import NotReady
+from kapi.storage.cacher.entry import Undecodable
 from kapi.storage.objects import ContinuationExpired
 
 TOO_OLD = "The resourceVersion for the provided list is too old."
@@ -68,6 +69,13 @@ class storage_errors:
                 return errors.TooManyRequests(str(error))
             case kv.TooLarge():
                 return errors.RequestEntityTooLarge(f"Request entity too large: {error}")
+            case Undecodable():
+                return errors.InternalError(
+                    f"StorageError: corrupt object, Code: 7, Key: {error.key}, ResourceVersion: 0, AdditionalErrorMsg: "
+                    f"object not decodable: {error.why}"
+                )
+            case kv.Unstorable():
+                return errors.APIError(str(error))
             case kv.NoSpace():
                 return errors.InternalError(str(error))
             case _:

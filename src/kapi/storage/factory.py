@@ -60,10 +60,13 @@ class StorageFactory:
         engine = self._engine(resource)
         return ObjectStore(engine, Cacher(engine, path, shape, self._clock), ttl=ttl, cached=False)
 
-    def passing(self, resource: GroupResource, prefix: str, make_entry: EntryMaker) -> ObjectStore:
+    def engine(self, resource: GroupResource) -> kv.KV:
+        return self._engine(resource)
+
+    def passing(self, resource: GroupResource, engine: kv.KV, prefix: str, make_entry: EntryMaker) -> ObjectStore:
         """The store of a resource that comes and goes, with its own way to read what is stored; ended by `retire`."""
         path = f"{self._config.root.rstrip('/')}/{prefix}/"
-        engine, size = self._engine(resource), self._config.watch_cache_sizes.get(resource)
+        size = self._config.watch_cache_sizes.get(resource)
         cacher = Cacher(engine, path, make_entry.shape, self._clock, capacity=size or 0)
         cacher.make_entry = make_entry
         store = ObjectStore(engine, cacher, cached=self._config.watch_cache and size != 0)

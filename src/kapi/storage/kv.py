@@ -72,6 +72,10 @@ class TooLarge(StorageError):
     """The value is larger than the store takes."""
 
 
+class Unstorable(StorageError):
+    """The value cannot be brought into the form in which it would be stored."""
+
+
 class LeaseNotFound(StorageError):
     """A write named a lease that has ended or never was: grant another."""
 

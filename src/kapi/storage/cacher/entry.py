@@ -27,6 +27,7 @@ class Undecodable(kv.StorageError):
     def __init__(self, key: str, why: str) -> None:
         super().__init__(f"the value of {key} cannot be decoded: {why}")
         self.key = key
+        self.why = why
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
