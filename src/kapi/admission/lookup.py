@@ -30,11 +30,7 @@ class Lookup:
 
     async def get(self, resource: GroupResource, namespace: str, name: str) -> Entry | None:
         """From the cache, and from the store before an object is said to be missing."""
-        entry = self.cached(resource, namespace, name)
-        if entry is not None:
-            return entry
-        store = self.stores[resource]
-        return await store.objects.get(store.key(namespace, name), None)
+        return self.cached(resource, namespace, name) or await get_from(self.stores[resource], namespace, name)
 
     def listed(self, resource: GroupResource, namespace: str = "") -> list[Entry] | None:
         """The objects of a namespace, or all, as the cache has them; None when it has not been filled yet."""
@@ -48,9 +44,18 @@ class Lookup:
         found = self.listed(resource, namespace)
         if found is not None:
             return found
-        store = self.stores[resource]
-        listing = await store.list(Query(scope=store.scope(namespace), revision=Revision(0)))
-        return listing.entries
+        return await list_from(self.stores[resource], namespace)
+
+
+async def get_from(store: Store, namespace: str, name: str) -> Entry | None:
+    cacher, key = store.objects.cacher, store.key(namespace, name)
+    entry = cacher.get(key) if cacher.ready else None
+    return entry if entry is not None else await store.objects.get(key, None)
+
+
+async def list_from(store: Store, namespace: str) -> list[Entry]:
+    listing = await store.list(Query(scope=store.scope(namespace), revision=Revision(0)))
+    return listing.entries
 
 
 def decoded(entry: Entry) -> Object:

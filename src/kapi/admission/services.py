@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from kapi.admission.lookup import Lookup
+from kapi.admission.versions import Versions
 from kapi.api.authorizer import Authorizer
 from kapi.api.clock import Clock
 from kapi.api.objects import Object
@@ -25,6 +26,7 @@ class PodResources:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     lookup: Lookup
+    versions: Versions
     authorizer: Authorizer
     clock: Clock
     pod_resources: PodResources

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 
-from kapi.api.gvk import GroupVersion
+from kapi.admission.matching import Match
+from kapi.api.gvk import GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource
 from kapi.api.objects import Object
 from kapi.apiextensions.conversion import Conversions
 from kapi.apiextensions.converted import ConvertedKV
@@ -20,6 +21,8 @@ from kapi.apiextensions.names import decide
 from kapi.endpoints.discovery import GivenSchema, GroupVersionEntry, ResourceEntry, SubresourceEntry
 from kapi.endpoints.endpoint import Endpoint
 from kapi.endpoints.install import Installer
+from kapi.registry.resource import Resource
+from kapi.registry.store import Store
 from kapi.storage import kv
 from kapi.storage.cacher.cacher import Cacher
 from kapi.storage.cacher.window import CacheEvent
@@ -161,6 +164,32 @@ class Served:
         """The endpoint of the storage version, served or not."""
         version = next(v for v in definition.versions if v.storage)
         return self.endpoint(definition, version)
+
+    # As admission sees them
+
+    def at(self, resource: GroupVersionResource) -> Resource | None:
+        definition = self.find(resource.group, resource.resource)
+        version = definition.version(resource.version) if definition is not None else None
+        return self.endpoint(definition, version).resource if definition is not None and version is not None else None
+
+    def matches(self, resource: GroupResource) -> list[Match]:
+        definition = self.find(*resource)
+        if definition is None:
+            return []
+        group, plural = resource
+        kind = definition.accepted.kind
+        return [
+            Match(GroupVersionResource(group, v.name, plural), GroupVersionKind(group, v.name, kind))
+            for v in definition.versions
+            if v.served
+        ]
+
+    def store_of(self, kind: GroupVersionKind) -> Store | None:
+        for definition in self._groups.get(kind.group, {}).values():
+            version = definition.version(kind.version)
+            if definition.accepted.kind == kind.kind and definition.is_served and version is not None:
+                return self.endpoint(definition, version).store
+        return None
 
     # Discovery
 

@@ -43,9 +43,9 @@ class APIExtensionsServer(GenericServer):
         store = installed.stores[definitions.RESOURCE.group_resource]
         self._installer = installer
         self._upkeep = Upkeep(config.clock)
-        self._served = Served(store.objects.cacher, installer, conversions, self._upkeep.put)
-        self._custom = CustomResources(self._served, installer.settings)
-        catalogue.add(self._served.entries)
+        self.served = Served(store.objects.cacher, installer, conversions, self._upkeep.put)
+        self._custom = CustomResources(self.served, installer.settings)
+        catalogue.add(self.served.entries)
         self.add_post_start_hook("start-apiextensions-informers", self._load)
         self.add_post_start_hook("start-apiextensions-controllers", self._start)
         self.add_post_start_hook("crd-informer-synced", self._load)
@@ -59,20 +59,20 @@ class APIExtensionsServer(GenericServer):
     def handle(self, call: Call) -> Awaitable[Response]:
         info = call.info
         if info.api_prefix == "apis" and (info.api_group, info.api_version) not in self.api_groups:
-            if not self._served.loaded:
+            if not self.served.loaded:
                 return self._handle_once_loaded(call)
-            if info.api_version and self._served.has_group_version(info.api_group, info.api_version):
+            if info.api_version and self.served.has_group_version(info.api_group, info.api_version):
                 return self._custom(call)
         return super().handle(call)
 
     async def _handle_once_loaded(self, call: Call) -> Response:
-        await self._served.load(_LOAD_SECONDS)
+        await self.served.load(_LOAD_SECONDS)
         return await self.handle(call)
 
     async def _load(self, _: HookContext) -> None:
         """Serve all definitions that are there already."""
-        await self._served.load(_LOAD_SECONDS)
+        await self.served.load(_LOAD_SECONDS)
 
     async def _start(self, context: HookContext) -> None:
         await self._load(context)
-        context.spawn(self._upkeep.run(self._served, context.client, self._installer), "definition-upkeep")
+        context.spawn(self._upkeep.run(self.served, context.client, self._installer), "definition-upkeep")

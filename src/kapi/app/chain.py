@@ -9,6 +9,7 @@ from kapi.admission.chain import Chain
 from kapi.admission.lookup import Lookup
 from kapi.admission.plugins.create_authorization import CreateAuthorization
 from kapi.admission.services import PodResources, Services
+from kapi.admission.versions import Versions
 from kapi.aggregator.server import AggregatorServer
 from kapi.api.settings import Settings
 from kapi.apiextensions.conversion import Conversions
@@ -63,6 +64,7 @@ class ServerChain:
         self._resolver = ServiceResolver(by_endpoint=options.misc.enable_aggregator_routing)
         self._hooks = HookClients(self._resolver)
         self._functions = ConversionFunctions(options.kapi.conversion_function)
+        self._versions = Versions()
         admission = self._admission(completed, config, security)
         installer = Installer(self.factory, admission, config.clock, limits, settings)
         services = ServiceControllers(service_network(completed), self.factory)
@@ -73,6 +75,7 @@ class ServerChain:
         options = completed.options.admission
         services = Services(
             lookup=self._lookup,
+            versions=self._versions,
             authorizer=security.authorizer,
             clock=config.clock,
             pod_resources=PodResources(
@@ -98,9 +101,10 @@ class ServerChain:
         self._lookup.bind(kube.stores)
         self._resolver.bind(kube.stores)
         # As upstream once did for odd test set-ups: the Kube server alone, without the aggregator in front.
-        if os.environ.get("KUBE_API_VERSIONS"):
-            return kube
-        return AggregatorServer(config, kube, installer, catalogue)
+        alone = bool(os.environ.get("KUBE_API_VERSIONS"))
+        server = kube if alone else AggregatorServer(config, kube, installer, catalogue)
+        self._versions.bind(installer.stores, extensions.served)
+        return server
 
     async def close(self) -> None:
         await self.factory.close()

@@ -47,6 +47,7 @@ class Installer:
         self._clock = clock
         self._limits = limits
         self.settings = settings
+        self.stores: list[Store] = []  # of all that was installed to stay, in every version
 
     def install(self, resources: Iterable[Resource], priorities: Mapping[GroupVersion, tuple[int, int]]) -> Installed:
         """`priorities` order the groups and the versions within a group."""
@@ -61,6 +62,7 @@ class Installer:
         for found in endpoints.values():
             for endpoint in found.values():
                 endpoint.store.peers = stores
+                self.stores.append(endpoint.store)
         return Installed(handlers=handlers, stores=stores)
 
     def engine(self, resource: GroupResource) -> kv.KV:

@@ -185,6 +185,12 @@ class Resource:
     def gvk(self) -> GroupVersionKind:
         return GroupVersionKind(self.group, self.version, self.kind)
 
+    def kind_at(self, subresource: str) -> GroupVersionKind:
+        """What requests below an object are about: its own kind, or that of a view or an action."""
+        found = self.subresources.get(subresource) if subresource else None
+        shown = found and (found.view or found.action)
+        return shown.gvk if shown else self.gvk
+
     @property
     def gvr(self) -> GroupVersionResource:
         return GroupVersionResource(self.group, self.version, self.names.plural)

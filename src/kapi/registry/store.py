@@ -99,7 +99,7 @@ class Store:
             call=call,
             operation=operation,
             resource=self.resource.gvr,
-            kind=kind or self.resource.gvk,
+            kind=kind or self.resource.kind_at(target.subresource),
             subresource=target.subresource,
             namespace=target.namespace,
             name=target.name,
