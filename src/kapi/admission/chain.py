@@ -91,10 +91,18 @@ class Chain:
         self._validating = _Stage([hook for hook in hooks if hook.phase == "validate"])
 
     async def mutate(self, attributes: Attributes) -> None:
-        for run in self._mutating.of(attributes):
+        runs = self._mutating.of(attributes)
+        for run in runs:
             waits = run(attributes)
             if waits is not None:
                 await waits
+        reinvocation = attributes.reinvocation
+        if reinvocation is not None and reinvocation.wanted:
+            reinvocation.is_second_round = True
+            for run in runs:
+                waits = run(attributes)
+                if waits is not None:
+                    await waits
 
     async def validate(self, attributes: Attributes) -> None:
         for run in self._validating.of(attributes):

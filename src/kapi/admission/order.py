@@ -53,9 +53,9 @@ PLUGINS = (
     Registration("NodeDeclaredFeatureValidator", ""),
     Registration("PodResizeValidator", "pod_resize_validator"),
     Registration("MutatingAdmissionPolicy", ""),
-    Registration("MutatingAdmissionWebhook", ""),
+    Registration("MutatingAdmissionWebhook", "mutating_admission_webhook"),
     Registration("ValidatingAdmissionPolicy", ""),
-    Registration("ValidatingAdmissionWebhook", ""),
+    Registration("ValidatingAdmissionWebhook", "validating_admission_webhook"),
     Registration("ResourceQuota", "resource_quota"),
     Registration("AlwaysDeny", "always_deny", on=False),
 )

@@ -55,15 +55,17 @@ def operation_options(attributes: Attributes) -> Object | None:
         return None
     options = attributes.options
     told: Object = {"kind": kind, "apiVersion": "meta.k8s.io/v1"}
-    told |= _deletion(options) if isinstance(options, DeleteOptions) else _write(options)
-    return told
+    if isinstance(options, DeleteOptions):
+        return told | _deletion(options)
+    validation = attributes.call.params.get("fieldValidation")
+    return told | _write(options) | ({"fieldValidation": validation[0]} if validation else {})
 
 
 def _write(options: WriteOptions) -> Object:
     told: Object = {"dryRun": ["All"]} if options.dry_run else {}
     if options.field_manager:
         told["fieldManager"] = options.field_manager
-    return told | {"fieldValidation": options.field_validation}
+    return told
 
 
 def _deletion(options: DeleteOptions) -> Object:

@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 
 from kapi.admission.lookup import Lookup
 from kapi.admission.versions import Versions
+from kapi.admission.webhooks.metrics import WebhookMetrics
 from kapi.api.authorizer import Authorizer
 from kapi.api.clock import Clock
 from kapi.api.objects import Object
 from kapi.api.quantity import Quantity
+from kapi.proxy.hook_clients import HookClients
+from kapi.telemetry.metrics import Registry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +33,9 @@ class Services:
     authorizer: Authorizer
     clock: Clock
     pod_resources: PodResources
+    hooks: HookClients
+    webhook_metrics: WebhookMetrics
     not_ready_seconds: int = 300
     unreachable_seconds: int = 300
+    metrics: Registry = field(default_factory=Registry)
     features: Mapping[str, bool] = field(default_factory=dict)

@@ -10,6 +10,7 @@ from kapi.admission.lookup import Lookup
 from kapi.admission.plugins.create_authorization import CreateAuthorization
 from kapi.admission.services import PodResources, Services
 from kapi.admission.versions import Versions
+from kapi.admission.webhooks.metrics import WebhookMetrics
 from kapi.aggregator.server import AggregatorServer
 from kapi.api.settings import Settings
 from kapi.apiextensions.conversion import Conversions
@@ -86,6 +87,9 @@ class ServerChain:
             ),
             not_ready_seconds=options.default_not_ready_toleration_seconds,
             unreachable_seconds=options.default_unreachable_toleration_seconds,
+            hooks=self._hooks,
+            webhook_metrics=WebhookMetrics(config.instruments.registry),
+            metrics=config.instruments.registry,
             features=config.features,
         )
         plugins = build_plugins(options.plugins(), services, options.configurations())

@@ -7,7 +7,7 @@ import orjson
 from kapi.api import errors
 from kapi.api.call import Call
 from kapi.api.clock import rfc3339
-from kapi.api.gvk import GroupKind
+from kapi.api.gvk import GroupKind, GroupVersionKind
 from kapi.api.objects import Object
 from kapi.codec.decode import decode_object
 from kapi.endpoints.bodies import check_name, media_type
@@ -62,7 +62,10 @@ async def act(call: Call, endpoint: Endpoint, action: Action) -> Response:
 
 async def connect(call: Call, endpoint: Endpoint, to: Connect) -> Response:
     store, target = endpoint.store, target_of(call)
-    await store.admit(store.attributes(call, "CONNECT", target, None, None, WriteOptions()))
+    if to.options is not None:
+        options = to.options(call)
+        kind = GroupVersionKind("", "v1", options["kind"])
+        await store.admit(store.attributes(call, "CONNECT", target, options, None, WriteOptions(), kind=kind))
     return await to.run(call, store, target)
 
 

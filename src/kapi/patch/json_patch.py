@@ -92,9 +92,9 @@ def _pointer(step: Operation, name: str, kind: str) -> str:
 def _find(document: Any, pointer: str, kind: str) -> tuple[Container, str]:
     """The container that holds what the pointer names, and its key there."""
     parts = pointer.split("/")
-    missing = PatchDoesNotApply(
-        f"{kind} operation does not apply: doc is missing path: {go_quote(pointer)}: missing value"
-    )
+    # As upstream's library: only `replace` leaves out the quotes.
+    shown = pointer if kind == "replace" else go_quote(pointer)
+    missing = PatchDoesNotApply(f"{kind} operation does not apply: doc is missing path: {shown}: missing value")
     if len(parts) < 2:
         raise missing
     for part in parts[1:-1]:

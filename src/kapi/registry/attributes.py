@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias
 
 from kapi.api.call import Call
 from kapi.api.gvk import GroupVersionKind, GroupVersionResource
@@ -11,6 +11,18 @@ from kapi.api.objects import Object
 from kapi.registry.options import DeleteOptions, WriteOptions
 
 Operation: TypeAlias = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
+
+
+@dataclass(slots=True)
+class Reinvocation:
+    """Who changes an object may want to see what others made of it since: then all that mutate run once more.
+
+    What a plugin has to remember of the first round it keeps under its name.
+    """
+
+    wanted: bool = False
+    is_second_round: bool = False
+    kept: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -27,6 +39,7 @@ class Attributes:
     object: Object | None
     old_object: Object | None
     options: WriteOptions | DeleteOptions
+    reinvocation: Reinvocation | None = None  # made by the first plugin that needs it
 
 
 class Admission(Protocol):

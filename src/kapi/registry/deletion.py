@@ -46,6 +46,7 @@ class Deletion:
         self._clock = clock
         self._admit = admit
         self._graceful = False
+        self._admitted: Entry | None = None
 
     async def run(self, key: str) -> tuple[Entry, bool]:
         """The object as it is now, or as it last was, and whether it is gone."""
@@ -72,7 +73,7 @@ class Deletion:
             return current, True
         try:
             if not marked:
-                await self._admit(current.object)
+                await self._admit_once(current)
             return await self._objects.delete(key, self._check), True
         except kv.NotFound:
             # Someone else finished what our own update began.
@@ -80,13 +81,19 @@ class Deletion:
                 return current, True
             raise
 
+    async def _admit_once(self, entry: Entry) -> None:
+        """Each state of the object is asked about once, however the deletion then goes."""
+        if self._admitted is None or self._admitted.revision != entry.revision:
+            await self._admit(entry.object)
+            self._admitted = entry
+
     async def _mark(self, key: str, current: Entry) -> Entry | None:
         """Write the deletion into the object, if anything makes it wait; None when it can go at once."""
 
         async def change(entry: Entry | None) -> Decision:
             assert entry is not None
+            await self._admit_once(entry)
             decoded = entry.object
-            await self._admit(decoded)
             self._decide(decoded)
             return Write(self._objects.encode(decoded))
 

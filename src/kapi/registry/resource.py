@@ -68,6 +68,8 @@ class Connect:
     methods: tuple[str, ...]
     run: Callable[[Call, Store, Target], Awaitable[Response]]
     with_path: bool = False  # what follows in the path belongs to it, as it does to a proxy
+    # What is asked for, as admission sees it; without it nothing is connected, and admission is not asked.
+    options: Callable[[Call], Object] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

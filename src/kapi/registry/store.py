@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from kapi.api import errors
@@ -31,6 +31,7 @@ from kapi.storage.objects import KEEP, Decision, Listing, ObjectStore, Query, Re
 
 # As upstream: so many names are tried before a generateName collision is the client's problem.
 _NAME_TRIES = 8
+_OTHER_NAMESPACE = "the namespace of the provided object does not match the namespace sent on the request"
 
 Transform: TypeAlias = Callable[[Object | None], Awaitable[Object]]
 Pending: TypeAlias = list[Finish]
@@ -138,14 +139,17 @@ class Store:
             call, "CREATE", Target(namespace=namespace, name=new["metadata"].get("name", "")), new, None, options
         )
         await self._admission.mutate(attributes)
+        if self._namespaced and new["metadata"].get("namespace") != namespace:
+            raise errors.BadRequest(_OTHER_NAMESPACE)
         hooks = self.resource.hooks
         if hooks is not None:
             give_name(new["metadata"])
         finish = await hooks.begin_create(call, new, options) if hooks is not None else None
         try:
             before_create(call, self.resource, new, self.clock.now())
-            await self._admission.validate(attributes)
             name = new["metadata"]["name"]
+            attributes.name = attributes.name or name
+            await self._admission.validate(attributes)
             key = self.key(namespace, name)
             new["metadata"].pop("resourceVersion", None)
             with storage_errors(self.resource.group_resource, name):
@@ -255,8 +259,11 @@ class Store:
     async def delete(self, call: Call, target: Target, options: DeleteOptions) -> tuple[Entry, bool]:
         """Delete, or begin to; the object as it is now or last was, and whether it is gone."""
 
+        # As upstream: a collection is deleted by a request that names none of its objects.
+        asked = target if call.info.name else replace(target, name="")
+
         async def admit(old: Object) -> None:
-            await self.admit(self.attributes(call, "DELETE", target, None, old, options))
+            await self.admit(self.attributes(call, "DELETE", asked, None, old, options))
 
         key = self.key(target.namespace, target.name)
         deletion = Deletion(call, self.resource, self.objects, options, self.clock, admit)

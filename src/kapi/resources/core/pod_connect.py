@@ -14,6 +14,7 @@ from kapi.api.objects import Object
 from kapi.api.times import TimeError, canonical_time
 from kapi.registry.resource import Connect
 from kapi.registry.store import Store, Target
+from kapi.resources.core import connect_options
 from kapi.wire.messages import Response
 
 _PODS, _NODES = GroupResource("", "pods"), GroupResource("", "nodes")
@@ -182,6 +183,9 @@ def is_global(address: str) -> bool:
 
 
 LOG = Connect(methods=("GET",), run=log)
-STREAM = Connect(methods=("GET", "POST"), run=stream)
+EXEC, ATTACH, PORT_FORWARD = (
+    Connect(methods=("GET", "POST"), run=stream, options=options)
+    for options in (connect_options.EXEC, connect_options.ATTACH, connect_options.PORT_FORWARD)
+)
 PROXY_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-PROXY = Connect(methods=PROXY_METHODS, run=proxy, with_path=True)
+PROXY = Connect(methods=PROXY_METHODS, run=proxy, with_path=True, options=connect_options.POD_PROXY)

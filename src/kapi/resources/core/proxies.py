@@ -8,6 +8,7 @@ from kapi.api.gvk import GroupResource
 from kapi.api.objects import Object
 from kapi.registry.resource import Connect
 from kapi.registry.store import Store, Target
+from kapi.resources.core import connect_options
 from kapi.resources.core.pod_connect import PROXY_METHODS, is_global
 from kapi.storage.objects import Query
 from kapi.wire.messages import Response
@@ -60,5 +61,5 @@ async def node(_: Call, store: Store, target: Target) -> Response:
     raise errors.ServiceUnavailable("the server does not pass requests on to nodes")
 
 
-SERVICE_PROXY = Connect(methods=PROXY_METHODS, run=service, with_path=True)
-NODE_PROXY = Connect(methods=PROXY_METHODS, run=node, with_path=True)
+SERVICE_PROXY = Connect(methods=PROXY_METHODS, run=service, with_path=True, options=connect_options.SERVICE_PROXY)
+NODE_PROXY = Connect(methods=PROXY_METHODS, run=node, with_path=True, options=connect_options.NODE_PROXY)
