@@ -89,6 +89,8 @@ class Evaluation:
 
     def run(self, expressions: Sequence[Expression | None], budget: int) -> tuple[list[Result], int]:
         """A result for each expression (a missing one has none), and what is left. Raises OutOfBudget."""
+        if not any(expressions):
+            return [Result()] * len(expressions), budget
         seen = self._activation()
         results = []
         for expression in expressions:

@@ -54,7 +54,7 @@ PLUGINS = (
     Registration("PodResizeValidator", "pod_resize_validator"),
     Registration("MutatingAdmissionPolicy", ""),
     Registration("MutatingAdmissionWebhook", "mutating_admission_webhook"),
-    Registration("ValidatingAdmissionPolicy", ""),
+    Registration("ValidatingAdmissionPolicy", "validating_admission_policy"),
     Registration("ValidatingAdmissionWebhook", "validating_admission_webhook"),
     Registration("ResourceQuota", "resource_quota"),
     Registration("AlwaysDeny", "always_deny", on=False),

@@ -259,11 +259,11 @@ class Store:
     async def delete(self, call: Call, target: Target, options: DeleteOptions) -> tuple[Entry, bool]:
         """Delete, or begin to; the object as it is now or last was, and whether it is gone."""
 
-        # As upstream: a collection is deleted by a request that names none of its objects.
-        asked = target if call.info.name else replace(target, name="")
+        # As upstream: to admission, the objects of a collection that is deleted have no names.
+        admitted = replace(target, name="") if call.info.verb == "deletecollection" else target
 
         async def admit(old: Object) -> None:
-            await self.admit(self.attributes(call, "DELETE", asked, None, old, options))
+            await self.admit(self.attributes(call, "DELETE", admitted, None, old, options))
 
         key = self.key(target.namespace, target.name)
         deletion = Deletion(call, self.resource, self.objects, options, self.clock, admit)

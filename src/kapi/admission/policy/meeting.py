@@ -1,0 +1,107 @@
+"""A request and the policies that it meets: what each of them sees of it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from kapi.admission.lookup import decoded
+from kapi.admission.matching import POLICY_CONFIGURATION, Match, Matcher, namespace_labels
+from kapi.admission.policy.params import Misconfigured, collect, param_store
+from kapi.admission.policy.source import Binding, Policy
+from kapi.admission.questions import Questions
+from kapi.admission.request import admission_request, namespace_of
+from kapi.admission.resources import NAMESPACES
+from kapi.admission.services import Services
+from kapi.api.errors import APIError, NotFound
+from kapi.api.objects import Object
+from kapi.registry.attributes import Attributes
+
+E = TypeVar("E")
+Complain = Callable[[Policy[Any], Binding | None, str], None]
+
+# As upstream: policies that judge these could lock everybody out.
+_REVIEWS = (
+    ("authentication.k8s.io", "selfsubjectreviews"),
+    ("authentication.k8s.io", "tokenreviews"),
+    ("authorization.k8s.io", "localsubjectaccessreviews"),
+    ("authorization.k8s.io", "selfsubjectaccessreviews"),
+    ("authorization.k8s.io", "selfsubjectrulesreviews"),
+    ("authorization.k8s.io", "subjectaccessreviews"),
+)
+EXEMPT = POLICY_CONFIGURATION | frozenset(_REVIEWS)
+
+
+class Bound(NamedTuple):
+    """A policy that a request meets through one of its bindings, with one of the binding's parameters."""
+
+    policy: Policy[Any]
+    binding: Binding
+    match: Match
+    param: Object | None
+
+
+class Meeting:
+    """One request. What is looked up for it is looked up once."""
+
+    def __init__(self, attributes: Attributes, services: Services) -> None:
+        self.attributes = attributes
+        self.questions = Questions(services.authorizer, attributes.call.user)
+        self._services = services
+        self._labels: Mapping[str, str] | None = None
+        self._has_labels = False
+        self._namespace: Object | None = None
+
+    async def bound(self, policies: tuple[Policy[E], ...], complain: Complain) -> AsyncIterator[Bound]:
+        """Each policy, binding and parameter that matches; misconfiguration is complained of."""
+        for policy in policies:
+            try:
+                match = await self._match(policy.matcher)
+                if match is None:
+                    continue
+                store = param_store(policy, self._services.versions)
+            except (Misconfigured, APIError) as error:
+                complain(policy, None, f"failed to configure policy: {error}")
+                continue
+            for binding in policy.bindings:
+                try:
+                    if binding.matcher is not None and await self._match(binding.matcher) is None:
+                        continue
+                    params = await collect(store, binding, namespace_of(self.attributes))
+                except (Misconfigured, APIError) as error:
+                    complain(policy, binding, f"failed to configure binding: {error}")
+                    continue
+                for param in params:
+                    yield Bound(policy, binding, match, param)
+
+    async def _match(self, matcher: Matcher) -> Match | None:
+        if not matcher.selects_namespaces:
+            return matcher.matches(self.attributes, None)
+        if not self._has_labels:
+            if matcher.rules_match(self.attributes) is None:
+                return None
+            self._labels = await namespace_labels(self.attributes, self._services.lookup)
+            self._has_labels = True
+        return matcher.matches(self.attributes, self._labels)
+
+    async def seen(self, bound: Bound) -> dict[str, Any]:
+        """What all of the policy's expressions see. Raises NotFound when the request's namespace is gone."""
+        attributes, versions = self.attributes, self._services.versions
+        return {
+            "object": versions.shown(attributes, attributes.object, bound.match.kind),
+            "oldObject": versions.shown(attributes, attributes.old_object, bound.match.kind),
+            "request": admission_request(attributes, bound.match),
+            "params": bound.param,
+            "namespaceObject": await self._namespace_object(),
+        }
+
+    async def _namespace_object(self) -> Object | None:
+        attributes = self.attributes
+        if not attributes.namespace or attributes.resource.group_resource == NAMESPACES:
+            return None
+        if self._namespace is None:
+            entry = await self._services.lookup.get(NAMESPACES, "", attributes.namespace)
+            if entry is None:
+                raise NotFound(NAMESPACES, attributes.namespace)
+            self._namespace = decoded(entry)
+        return self._namespace
