@@ -16,7 +16,11 @@ PODS = GroupResource("", "pods")
 
 def write(resource: str, operation: Operation = "CREATE", subresource: str = "") -> Attributes:
     named = SimpleNamespace(
-        operation=operation, resource=GroupVersionResource("", "v1", resource), subresource=subresource, seen=[]
+        operation=operation,
+        resource=GroupVersionResource("", "v1", resource),
+        subresource=subresource,
+        reinvocation=None,
+        seen=[],
     )
     return cast(Attributes, named)
 

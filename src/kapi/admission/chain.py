@@ -91,24 +91,15 @@ class Chain:
         self._validating = _Stage([hook for hook in hooks if hook.phase == "validate"])
 
     async def mutate(self, attributes: Attributes) -> None:
-        runs = self._mutating.of(attributes)
-        for run in runs:
-            waits = run(attributes)
-            if waits is not None:
-                await waits
+        await self._mutating.run(attributes)
         reinvocation = attributes.reinvocation
         if reinvocation is not None and reinvocation.wanted:
-            reinvocation.is_second_round = True
-            for run in runs:
-                waits = run(attributes)
-                if waits is not None:
-                    await waits
+            # As upstream: once more, so that plugins see what later ones have changed.
+            reinvocation.again = True
+            await self._mutating.run(attributes)
 
     async def validate(self, attributes: Attributes) -> None:
-        for run in self._validating.of(attributes):
-            waits = run(attributes)
-            if waits is not None:
-                await waits
+        await self._validating.run(attributes)
 
     def sees(self, phase: Phase, operation: Operation, resource: GroupResource, subresource: str = "") -> bool:
         """Whether any plugin wants to see such a write."""
@@ -123,9 +114,12 @@ class _Stage:
         self._hooks = hooks
         self._seen: dict[Key, tuple[Run, ...]] = {}
 
-    def of(self, attributes: Attributes) -> tuple[Run, ...]:
+    async def run(self, attributes: Attributes) -> None:
         group, _, resource = attributes.resource
-        return self.runs((attributes.operation, group, resource, attributes.subresource))
+        for run in self.runs((attributes.operation, group, resource, attributes.subresource)):
+            waits = run(attributes)
+            if waits is not None:
+                await waits
 
     def runs(self, key: Key) -> tuple[Run, ...]:
         found = self._seen.get(key)

@@ -52,7 +52,7 @@ PLUGINS = (
     Registration("PodTopologyLabels", "pod_topology_labels"),
     Registration("NodeDeclaredFeatureValidator", ""),
     Registration("PodResizeValidator", "pod_resize_validator"),
-    Registration("MutatingAdmissionPolicy", ""),
+    Registration("MutatingAdmissionPolicy", "mutating_admission_policy"),
     Registration("MutatingAdmissionWebhook", "mutating_admission_webhook"),
     Registration("ValidatingAdmissionPolicy", "validating_admission_policy"),
     Registration("ValidatingAdmissionWebhook", "validating_admission_webhook"),

@@ -28,6 +28,10 @@ class PatchDoesNotApply(PatchError):
     code = 422
 
 
+class TestDoesNotHold(PatchDoesNotApply):
+    """A JSON patch's `test` found something else."""
+
+
 class TooManyOperations(PatchError):
     """A JSON patch that is too long."""
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import orjson
 
 from kapi.api.fields import go_quote
-from kapi.patch.errors import BadPatch, PatchDoesNotApply, TooManyOperations
+from kapi.patch.errors import BadPatch, PatchDoesNotApply, TestDoesNotHold, TooManyOperations
 from kapi.patch.values import copied, json_type, same
 
 MAX_OPERATIONS = 10_000
@@ -182,4 +182,4 @@ def _test(document: Any, step: Operation) -> None:
     pointer = _pointer(step, "path", "test")
     found = document if pointer == "" else _get(*_find(document, pointer, "test"), "test", pointer)
     if not same(found, step.get("value")):
-        raise PatchDoesNotApply(f"testing value {pointer} failed: test failed")
+        raise TestDoesNotHold(f"testing value {pointer} failed: test failed")

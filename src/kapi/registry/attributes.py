@@ -15,14 +15,11 @@ Operation: TypeAlias = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 
 @dataclass(slots=True)
 class Reinvocation:
-    """Who changes an object may want to see what others made of it since: then all that mutate run once more.
-
-    What a plugin has to remember of the first round it keeps under its name.
-    """
+    """Whether mutation shall begin anew after it has ended once, or has begun anew; and what plugins remember."""
 
     wanted: bool = False
-    is_second_round: bool = False
-    kept: dict[str, Any] = field(default_factory=dict)
+    again: bool = False
+    memory: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -39,7 +36,7 @@ class Attributes:
     object: Object | None
     old_object: Object | None
     options: WriteOptions | DeleteOptions
-    reinvocation: Reinvocation | None = None  # made by the first plugin that needs it
+    reinvocation: Reinvocation | None = None  # made by the first plugin that may want it
 
 
 class Admission(Protocol):

@@ -58,8 +58,8 @@ class MutatingAdmissionWebhook:
         if attributes.reinvocation is None:
             attributes.reinvocation = Reinvocation()
         reinvocation = attributes.reinvocation
-        memory: _Memory = reinvocation.kept.setdefault(self.name, _Memory())
-        second = reinvocation.is_second_round
+        memory: _Memory = reinvocation.memory.setdefault(self.name, _Memory())
+        second = reinvocation.again
         if second and memory.left_behind != _fingerprint(attributes.object):
             memory.changed()  # by plugins of this server
         for index, webhook in enumerate(await self._registered.webhooks()):
