@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
-import ssl
-import threading
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
 
 from kapi.wire.pki import ensure_self_signed
 from tests.admission.conftest import Place
-from tests.server_process import Client, Server
+from tests.server_process import Server
 from tests.webhook_server import WebhookServer
 
 GROUP = "admissionregistration.k8s.io/v1"
@@ -225,74 +223,31 @@ def test_a_service_is_asked_where_it_can_be_reached(webhooks: Webhooks) -> None:
     assert webhooks.create(config_map("a"))[1]["message"].endswith('no service port 443 found for service "hook"')
 
 
-class Framework:
-    """The same two webhooks as an aiohttp application, in a thread with a loop of its own."""
-
-    def __init__(self, directory: Path) -> None:
-        certificate, key = ensure_self_signed(directory, "framework", "localhost", [], ["127.0.0.1"])
-        self.ca_bundle = base64.b64encode(certificate.read_bytes()).decode()
-        self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._tls.load_cert_chain(certificate, key)
-        self._loop = asyncio.new_event_loop()
-        self._started = threading.Event()
-        self._thread = threading.Thread(target=self._run)
-        self.port = 0
-
-    def __enter__(self) -> Framework:
-        self._thread.start()
-        assert self._started.wait(30)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(30)
-
-    def client_config(self, path: str) -> Any:
-        return {"url": f"https://127.0.0.1:{self.port}{path}", "caBundle": self.ca_bundle}
-
-    def _run(self) -> None:
-        runner = self._loop.run_until_complete(self._start())
-        self._loop.run_forever()
-        self._loop.run_until_complete(runner.cleanup())
-        self._loop.close()
-
-    async def _start(self) -> web.AppRunner:
-        application = web.Application()
-        application.router.add_post("/mutate", self._mutate)
-        application.router.add_post("/validate", self._validate)
-        runner = web.AppRunner(application)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=self._tls)
-        await site.start()
-        self.port = runner.addresses[0][1]
-        self._started.set()
-        return runner
-
-    async def _mutate(self, request: web.Request) -> web.Response:
-        return web.json_response(patch({"op": "add", "path": "/data/by", "value": "webhook"})(await request.json()))
-
-    async def _validate(self, request: web.Request) -> web.Response:
-        review = await request.json()
-        data = review["request"]["object"]["data"]
-        allowed = data["by"] == "webhook" and int(data["number"]) % 2 == 0
-        return web.json_response(answer(allowed=allowed)(review))
+@pytest.fixture
+def application(tmp_path: Path) -> Iterator[Callable[[str], Any]]:
+    """The client configs of webhooks written with a web framework, in a process of their own."""
+    certificate, key = ensure_self_signed(tmp_path, "application", "localhost", [], ["127.0.0.1"])
+    bundle = base64.b64encode(certificate.read_bytes()).decode()
+    command = [sys.executable, "-m", "tests.admission.webhook_application", str(certificate), str(key)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as process:
+        assert process.stdout is not None
+        port = process.stdout.readline().strip()
+        yield lambda path: {"url": f"https://127.0.0.1:{port}{path}", "caBundle": bundle}
+        process.kill()
 
 
 def test_two_webhooks_of_a_web_framework_judge_many_writes_at_once(
-    webhooks: Webhooks, shared_server: Server, tmp_path: Path
+    webhooks: Webhooks, shared_server: Server, application: Callable[[str], Any]
 ) -> None:
     def create(number: int) -> int:
         with shared_server.client() as client:
             body = config_map(f"n{number}", data={"number": str(number)})
             return client.call("POST", webhooks.place.path("configmaps"), body)[0]
 
-    with Framework(tmp_path) as framework:
-        webhooks.register("MutatingWebhookConfiguration", "/m", clientConfig=framework.client_config("/mutate"))
-        webhooks.register("ValidatingWebhookConfiguration", "/v", clientConfig=framework.client_config("/validate"))
-        with ThreadPoolExecutor(8) as pool:
-            statuses = list(pool.map(create, range(200)))
-        webhooks.end()
+    webhooks.register("MutatingWebhookConfiguration", "/m", clientConfig=application("/mutate"))
+    webhooks.register("ValidatingWebhookConfiguration", "/v", clientConfig=application("/validate"))
+    with ThreadPoolExecutor(8) as pool:
+        statuses = list(pool.map(create, range(200)))
     assert statuses == [201, 400] * 100
-    stored: Client = webhooks.place.client
-    items = stored.get(webhooks.place.path("configmaps"))["items"]
+    items = webhooks.place.client.get(webhooks.place.path("configmaps"))["items"]
     assert len(items) == 100 and all(item["data"]["by"] == "webhook" for item in items)
