@@ -52,6 +52,7 @@ PLUGINS = (
     Registration("PodTopologyLabels", "pod_topology_labels"),
     Registration("NodeDeclaredFeatureValidator", ""),
     Registration("PodResizeValidator", "pod_resize_validator"),
+    Registration("AdmissionFunctions", "admission_functions"),  # kapi's own: see admission/functions.py
     Registration("MutatingAdmissionPolicy", "mutating_admission_policy"),
     Registration("MutatingAdmissionWebhook", "mutating_admission_webhook"),
     Registration("ValidatingAdmissionPolicy", "validating_admission_policy"),

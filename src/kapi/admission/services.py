@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from kapi.admission.lookup import Lookup
 from kapi.admission.versions import Versions
@@ -37,5 +38,6 @@ class Services:
     webhook_metrics: WebhookMetrics
     not_ready_seconds: int = 300
     unreachable_seconds: int = 300
+    functions: Sequence[Callable[..., Any]] = ()  # as kapi.admission.functions has them
     metrics: Registry = field(default_factory=Registry)
     features: Mapping[str, bool] = field(default_factory=dict)

@@ -15,7 +15,7 @@ from kapi.aggregator.server import AggregatorServer
 from kapi.api.settings import Settings
 from kapi.apiextensions.conversion import Conversions
 from kapi.apiextensions.server import APIExtensionsServer
-from kapi.app.extensions import ConversionFunctions
+from kapi.app.extensions import ConversionFunctions, admission_functions
 from kapi.app.storage import Engines
 from kapi.endpoints.discovery import Catalogue
 from kapi.endpoints.endpoint import Limits
@@ -89,6 +89,7 @@ class ServerChain:
             unreachable_seconds=options.default_unreachable_toleration_seconds,
             hooks=self._hooks,
             webhook_metrics=WebhookMetrics(config.instruments.registry),
+            functions=admission_functions(completed.options.admission.admission_plugin_module),
             metrics=config.instruments.registry,
             features=config.features,
         )

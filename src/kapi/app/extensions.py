@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
 from kapi.apiextensions.conversion import Function
 
-CONVERSIONS = "kapi.conversions"
+ADMISSION, CONVERSIONS = "kapi.admission", "kapi.conversions"
 
 
 class ExtensionError(Exception):
@@ -59,6 +59,28 @@ def _entries(content: str, group: str) -> Iterator[tuple[str, str]]:
     parser.optionxform = str  # type: ignore[assignment, method-assign]
     parser.read_string(content)
     yield from parser.items(group)
+
+
+def admission_functions(modules: Iterable[str]) -> list[Callable[..., Any]]:
+    """Those of the modules, and those that installed packages name. Raises ExtensionError."""
+    references = [*modules, *(reference for _, reference in installed(ADMISSION))]
+    if not references:
+        return []
+    from kapi.admission.functions import marked  # few have any
+
+    found: list[Callable[..., Any]] = []
+    for reference in references:
+        if ":" in reference:
+            found.append(_function(reference))
+            continue
+        try:
+            functions = marked(import_module(reference))
+        except ImportError as error:
+            raise ExtensionError(f"cannot load {reference}: {error}") from None
+        if not functions:
+            raise ExtensionError(f"{reference} has no function that is marked with @admission")
+        found += functions
+    return found
 
 
 class ConversionFunctions:

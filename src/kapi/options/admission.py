@@ -44,6 +44,11 @@ class AdmissionOptions:
         check=_runnable,
     )
     admission_control_config_file: str = flag(STRING, "A file with the configuration of admission plugins.")
+    admission_plugin_module: tuple[str, ...] = flag(
+        STRINGS,
+        "Python modules with admission functions (kapi.admission.functions) to run beside those that installed "
+        "packages bring.",
+    )
     default_not_ready_toleration_seconds: int = flag(
         INT,
         "For how many seconds a pod tolerates a node that is not ready, when it does not say so itself.",
