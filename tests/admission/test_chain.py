@@ -9,7 +9,7 @@ import pytest
 from kapi.admission.chain import Chain, Hook, mutating, validating
 from kapi.api.errors import Forbidden
 from kapi.api.gvk import GroupResource, GroupVersionResource
-from kapi.registry.attributes import Attributes, Operation
+from kapi.registry.attributes import Attributes, Operation, Reinvocation
 
 PODS = GroupResource("", "pods")
 
@@ -62,6 +62,16 @@ def test_a_plugin_sees_only_what_it_asked_for() -> None:
     assert run(chain, write("pods", "UPDATE")) == []
     assert not chain.sees("validate", "CREATE", PODS)
     assert chain.sees("mutate", "CREATE", PODS)
+
+
+def test_all_mutations_run_once_more_when_one_of_them_asks_for_it() -> None:
+    class Asks(Recorder):
+        def now(self, attributes: Any) -> None:
+            super().now(attributes)
+            attributes.reinvocation = attributes.reinvocation or Reinvocation()
+            attributes.reinvocation.wanted = True
+
+    assert run(Chain([Recorder("a"), Asks("b")]), write("pods")) == ["a", "b", "a", "b"]
 
 
 def test_the_first_refusal_ends_the_chain() -> None:

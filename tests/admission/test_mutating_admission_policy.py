@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.admission.conftest import Place
+from tests.server_process import Server
 
 _API = "/apis/admissionregistration.k8s.io/v1"
 _POLICIES, _BINDINGS = f"{_API}/mutatingadmissionpolicies", f"{_API}/mutatingadmissionpolicybindings"
@@ -222,3 +224,47 @@ def test_conditions_and_missing_params_leave_requests_alone(place: Place, bind: 
     assert place.client.call("PATCH", f"{_BINDINGS}/{name}", change, content_type=_MERGE)[0] == 200
     why = "failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"
     assert place.refusal("configmaps", config_map("y")).endswith(f"denied request: {why}")
+
+
+def test_an_equivalent_version_of_a_custom_resource_is_converted_there_and_back(
+    new_server: Callable[..., Server], tmp_path: Path
+) -> None:
+    (tmp_path / "sizes.py").write_text(
+        "def convert(obj, api_version):\n"
+        "    old, new = ('size', 'bytes') if api_version.endswith('v2') else ('bytes', 'size')\n"
+        "    obj[new] = obj.pop(old)\n"
+        "    return obj\n"
+    )
+    flags = ("--conversion-function", "disks.example.com=sizes:convert")
+    server = new_server(*flags, environment={"PYTHONPATH": str(tmp_path)}).start()
+
+    def version(name: str, field: str) -> Any:
+        schema = {"type": "object", "properties": {field: {"type": "integer"}}}
+        return {"name": name, "served": True, "storage": name == "v1", "schema": {"openAPIV3Schema": schema}}
+
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "disks.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Cluster",
+            "names": {"plural": "disks", "kind": "Disk"},
+            "versions": [version("v1", "size"), version("v2", "bytes")],
+        },
+    }
+    rule = {"apiGroups": ["example.com"], "apiVersions": ["v2"], "operations": ["*"], "resources": ["disks"]}
+    spec = {
+        "matchConstraints": {"resourceRules": [{**rule, "operations": ["CREATE"]}]},
+        "reinvocationPolicy": "Never",
+        "mutations": [applied("Object{bytes: object.bytes + 1}")],
+    }
+    head = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": {"name": "p"}}
+    disk = {"apiVersion": "example.com/v1", "kind": "Disk", "metadata": {"name": "d"}, "size": 41}
+    with server.client() as client:
+        client.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+        client.create(_POLICIES, {**head, "kind": "MutatingAdmissionPolicy", "spec": spec})
+        client.create(_BINDINGS, {**head, "kind": "MutatingAdmissionPolicyBinding", "spec": {"policyName": "p"}})
+        made = client.create("/apis/example.com/v1/disks", disk)
+        assert (made["apiVersion"], made["size"]) == ("example.com/v1", 42)
+        assert client.get("/apis/example.com/v2/disks/d")["bytes"] == 42

@@ -31,6 +31,9 @@ class CustomResources(Protocol):
     def store_of(self, kind: GroupVersionKind) -> Store | None:
         """The store of a kind in one served version."""
 
+    async def convert(self, resource: GroupResource, held: Object, api_version: str) -> Object:
+        """An object in another version of its resource. Raises an APIError when that fails."""
+
 
 class NoCustomResources:
     def at(self, resource: GroupVersionResource) -> Resource | None:
@@ -41,6 +44,9 @@ class NoCustomResources:
 
     def store_of(self, kind: GroupVersionKind) -> Store | None:
         return None
+
+    async def convert(self, resource: GroupResource, held: Object, api_version: str) -> Object:
+        return {**held, "apiVersion": api_version}
 
 
 class Versions:
@@ -87,8 +93,8 @@ class Versions:
         found = self._equivalents[resource, subresource] = tuple(Match(r.gvr, r.kind_at(subresource)) for r in others)
         return found
 
-    def shown(self, attributes: Attributes, held: Object | None, kind: GroupVersionKind) -> Object | None:
-        """An object of the request, as this kind."""
+    async def shown(self, attributes: Attributes, held: Object | None, kind: GroupVersionKind) -> Object | None:
+        """An object of the request, as this kind. Raises an APIError when it cannot be converted."""
         if held is None:
             return None
         view = self._view(attributes)
@@ -96,12 +102,13 @@ class Versions:
             return view.read(held)
         conversion = self._conversions.get(kind)
         if conversion is not None and _is(held, conversion.stored):
-            return conversion.from_stored(held)
+            # It may work in place.
+            return conversion.from_stored(orjson.loads(orjson.dumps(held)))
         if kind == attributes.kind or _is(held, kind):
             return held
-        return {**held, "apiVersion": str(kind.group_version), "kind": kind.kind}
+        return await self.custom.convert(attributes.resource.group_resource, held, str(kind.group_version))
 
-    def taken(self, attributes: Attributes, shown: Object) -> Object:
+    async def taken(self, attributes: Attributes, shown: Object) -> Object:
         """The reverse: what was shown, perhaps changed since, in the form that the store works on."""
         held = attributes.object or {}
         view = self._view(attributes)
@@ -113,7 +120,9 @@ class Versions:
         conversion = self._conversions.get(found)
         if conversion is not None and _is(held, conversion.stored):
             return conversion.to_stored(shown)
-        return {**shown, "apiVersion": held.get("apiVersion"), "kind": held.get("kind")}
+        if _is(shown, attributes.kind) or _is(held, found):
+            return shown
+        return await self.custom.convert(attributes.resource.group_resource, shown, held["apiVersion"])
 
     def _view(self, attributes: Attributes) -> View | None:
         if not attributes.subresource:

@@ -11,9 +11,10 @@ from dataclasses import replace
 from functools import partial
 
 from kapi.admission.matching import Match
+from kapi.api.errors import APIError
 from kapi.api.gvk import GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource
 from kapi.api.objects import Object
-from kapi.apiextensions.conversion import Conversions
+from kapi.apiextensions.conversion import ConversionFailed, Conversions
 from kapi.apiextensions.converted import ConvertedKV
 from kapi.apiextensions.custom import SUBRESOURCE_VERBS, TERMINATING_VERBS, VERBS, Custom
 from kapi.apiextensions.definition import DefinedVersion, Definition, read, version_priority
@@ -190,6 +191,17 @@ class Served:
             if definition.accepted.kind == kind.kind and definition.is_served and version is not None:
                 return self.endpoint(definition, version).store
         return None
+
+    async def convert(self, resource: GroupResource, held: Object, api_version: str) -> Object:
+        definition = self.find(*resource)
+        convert = self._conversions.of(definition) if definition is not None else None
+        if convert is None:
+            return {**held, "apiVersion": api_version}
+        try:
+            (converted,) = await convert([held], api_version)
+        except ConversionFailed as error:
+            raise APIError(str(error)) from None
+        return converted
 
     # Discovery
 

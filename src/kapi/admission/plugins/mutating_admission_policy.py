@@ -13,6 +13,7 @@ import orjson
 from kapi.admission.chain import Hook, mutating
 from kapi.admission.policy.meeting import EXEMPT, Bound, Meeting
 from kapi.admission.policy.metrics import CheckMetrics, error_type
+from kapi.admission.policy.params import Misconfigured
 from kapi.admission.policy.source import Binding, Policy, Source
 from kapi.admission.refusal import forbidden
 from kapi.admission.resources import MUTATING_POLICIES, MUTATING_POLICY_BINDINGS
@@ -126,7 +127,10 @@ class _Round:
             self._memory.repeat()
         changed = False
         for bound in invocations:
-            changed = await self._invoke(bound) or changed
+            try:
+                changed = await self._invoke(bound) or changed
+            except Misconfigured as error:
+                self._complaints.misconfigured(bound.policy, None, f"failed to configure policy: {error}")
         if changed:
             self._memory.repeat()
             self._again.wanted = True
@@ -180,7 +184,7 @@ class _Round:
                 self._metrics.observe(perf_counter() - began, policy, binding, "no_error")
         if seen["object"] == before:
             return False
-        new = self._versions.taken(self._attributes, seen["object"])
+        new = await self._versions.taken(self._attributes, seen["object"])
         held = self._attributes.object
         assert held is not None, "what has no object is not mutated"
         held.clear()

@@ -12,6 +12,7 @@ import orjson
 from kapi.admission.chain import Hook, validating
 from kapi.admission.policy.meeting import EXEMPT, Bound, Meeting
 from kapi.admission.policy.metrics import CheckMetrics, error_type
+from kapi.admission.policy.params import Misconfigured
 from kapi.admission.policy.source import Binding, Policy, Source
 from kapi.admission.refusal import forbidden
 from kapi.admission.resources import VALIDATING_POLICIES, VALIDATING_POLICY_BINDINGS
@@ -57,7 +58,11 @@ class ValidatingAdmissionPolicy:
             return
         meeting, judgement = Meeting(attributes, self._services), _Judgement(attributes, self._metrics)
         async for bound in meeting.bound(policies, judgement.misconfigured):
-            judgement.add(bound, *await self._judged(meeting, bound))
+            try:
+                judgement.add(bound, *await self._judged(meeting, bound))
+            except Misconfigured as error:
+                why = f"failed to configure binding: failed to convert object version: {error}"
+                judgement.misconfigured(bound.policy, bound.binding, why)
         judgement.conclude()
 
     @staticmethod

@@ -85,11 +85,19 @@ class Meeting:
         return matcher.matches(self.attributes, self._labels)
 
     async def seen(self, bound: Bound) -> dict[str, Any]:
-        """What all of the policy's expressions see. Raises NotFound when the request's namespace is gone."""
+        """What all of the policy's expressions see. Misconfigured when an object cannot be converted.
+
+        Raises NotFound when the request's namespace is gone.
+        """
         attributes, versions = self.attributes, self._services.versions
+        try:
+            new = await versions.shown(attributes, attributes.object, bound.match.kind)
+            old = await versions.shown(attributes, attributes.old_object, bound.match.kind)
+        except APIError as error:
+            raise Misconfigured(error.message) from None
         return {
-            "object": versions.shown(attributes, attributes.object, bound.match.kind),
-            "oldObject": versions.shown(attributes, attributes.old_object, bound.match.kind),
+            "object": new,
+            "oldObject": old,
             "request": admission_request(attributes, bound.match),
             "params": bound.param,
             "namespaceObject": await self._namespace_object(),
