@@ -9,7 +9,7 @@ import orjson
 
 from kapi.admission.matching import Match
 from kapi.admission.refusal import Failed
-from kapi.admission.versions import Versions
+from kapi.admission.versions import NotConverted, Versions
 from kapi.api.errors import InternalError
 from kapi.api.gvk import GroupVersionKind
 from kapi.api.objects import Object
@@ -24,16 +24,19 @@ from kapi.schema.loader import type_of
 _PACKAGES = {"": "core"}
 
 
-def change(attributes: Attributes, match: Match, versions: Versions, patch: Callable[[Any], Any]) -> bool:
+async def change(attributes: Attributes, match: Match, versions: Versions, patch: Callable[[Any], Any]) -> bool:
     """Whether the patch changed the object, as that version shows it. Raises what the patch raises, and APIError."""
     held = attributes.object
     assert held is not None, "only what is there can be changed"
-    # What is patched is what others are shown: the encoder's view of the object.
-    shown = orjson.loads(_encoded(versions.shown(attributes, held, match.kind)))
-    patched = patch(shown)
-    if patched == shown:
-        return False
-    new = versions.taken(attributes, _typed(patched, match, versions.at(match.resource), attributes))
+    try:
+        # What is patched is what others are shown: the encoder's view of the object.
+        shown = orjson.loads(_encoded(await versions.shown(attributes, held, match.kind)))
+        patched = patch(shown)
+        if patched == shown:
+            return False
+        new = await versions.taken(attributes, _typed(patched, match, versions.at(match.resource), attributes))
+    except NotConverted as error:
+        raise InternalError(str(error)) from None
     held.clear()
     held |= new
     return True

@@ -139,23 +139,27 @@ class FunctionPlugin:
         result = self._function(attributes)
         if inspect.isawaitable(result):
             return self._finish(attributes, result)
-        self._obey(attributes, result)
-        return None
+        return self._obey(attributes, result)
 
     async def _finish(self, attributes: Attributes, result: Awaitable[Result]) -> None:
-        self._obey(attributes, await result)
+        waits = self._obey(attributes, await result)
+        if waits is not None:
+            await waits
 
-    def _obey(self, attributes: Attributes, result: Result) -> None:
+    def _obey(self, attributes: Attributes, result: Result) -> Awaitable[None] | None:
         if result is None:
-            return
+            return None
         if isinstance(result, Deny):
             raise Refused(self.name, result)
         if not isinstance(result, Patch):
             raise InternalError(f"admission function {self.name} returned {result!r}, not None, a Patch or a Deny")
         if attributes.object is None:
             raise InternalError(f"admission function {self.name} returned a Patch, but there is no object to change")
+        return self._change(attributes, result)
+
+    async def _change(self, attributes: Attributes, patch: Patch) -> None:
         try:
-            change(attributes, Match(attributes.resource, attributes.kind), self._versions, result.apply)
+            await change(attributes, Match(attributes.resource, attributes.kind), self._versions, patch.apply)
         except PatchError as error:
             raise InternalError(f"the patch of admission function {self.name} does not apply: {error}") from None
 

@@ -19,6 +19,10 @@ from kapi.registry.resource import Conversion, Resource, View
 from kapi.registry.store import Store
 
 
+class NotConverted(Exception):
+    """An object has no form in the version asked for; the text says why."""
+
+
 class CustomResources(Protocol):
     """What definitions bring; it changes while the server runs."""
 
@@ -32,7 +36,7 @@ class CustomResources(Protocol):
         """The store of a kind in one served version."""
 
     async def convert(self, resource: GroupResource, held: Object, api_version: str) -> Object:
-        """An object in another version of its resource. Raises an APIError when that fails."""
+        """An object in another version of its resource. Raises NotConverted."""
 
 
 class NoCustomResources:
@@ -94,7 +98,7 @@ class Versions:
         return found
 
     async def shown(self, attributes: Attributes, held: Object | None, kind: GroupVersionKind) -> Object | None:
-        """An object of the request, as this kind. Raises an APIError when it cannot be converted."""
+        """An object of the request, as this kind. Raises NotConverted."""
         if held is None:
             return None
         view = self._view(attributes)
@@ -109,7 +113,7 @@ class Versions:
         return await self.custom.convert(attributes.resource.group_resource, held, str(kind.group_version))
 
     async def taken(self, attributes: Attributes, shown: Object) -> Object:
-        """The reverse: what was shown, perhaps changed since, in the form that the store works on."""
+        """What was shown, perhaps changed since, in the form that the store works on. Raises NotConverted."""
         held = attributes.object or {}
         view = self._view(attributes)
         if view is not None:

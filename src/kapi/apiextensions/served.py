@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from kapi.admission.matching import Match
-from kapi.api.errors import APIError
+from kapi.admission.versions import NotConverted
 from kapi.api.gvk import GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource
 from kapi.api.objects import Object
 from kapi.apiextensions.conversion import ConversionFailed, Conversions
@@ -200,7 +200,7 @@ class Served:
         try:
             (converted,) = await convert([held], api_version)
         except ConversionFailed as error:
-            raise APIError(str(error)) from None
+            raise NotConverted(str(error)) from None
         return converted
 
     # Discovery

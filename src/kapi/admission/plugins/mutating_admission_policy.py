@@ -18,7 +18,8 @@ from kapi.admission.policy.source import Binding, Policy, Source
 from kapi.admission.refusal import forbidden
 from kapi.admission.resources import MUTATING_POLICIES, MUTATING_POLICY_BINDINGS
 from kapi.admission.services import Services
-from kapi.api.errors import APIError, ServiceUnavailable
+from kapi.admission.versions import NotConverted
+from kapi.api.errors import APIError, InternalError, ServiceUnavailable
 from kapi.api.objects import Object
 from kapi.registry.attributes import Attributes, Reinvocation
 from kapi.registry.resource import Resource
@@ -184,7 +185,10 @@ class _Round:
                 self._metrics.observe(perf_counter() - began, policy, binding, "no_error")
         if seen["object"] == before:
             return False
-        new = await self._versions.taken(self._attributes, seen["object"])
+        try:
+            new = await self._versions.taken(self._attributes, seen["object"])
+        except NotConverted as error:
+            raise InternalError(f"failed to convert object: {error}") from None
         held = self._attributes.object
         assert held is not None, "what has no object is not mutated"
         held.clear()

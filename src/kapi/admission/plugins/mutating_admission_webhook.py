@@ -86,7 +86,7 @@ class MutatingAdmissionWebhook:
                 code = denied.code
                 metrics.rejected(webhook.name, "admit", operation, "no_error", code)
                 raise denied
-            changed = apply_patch(webhook, answer, attributes, match, self._services.versions)
+            changed = await apply_patch(webhook, answer, attributes, match, self._services.versions)
         except WebhookFailed as failed:
             code = failed.code or 400
             if not webhook.ignores_failures:

@@ -13,6 +13,7 @@ from kapi.admission.questions import Questions
 from kapi.admission.request import admission_request, namespace_of
 from kapi.admission.resources import NAMESPACES
 from kapi.admission.services import Services
+from kapi.admission.versions import NotConverted
 from kapi.api.errors import APIError, NotFound
 from kapi.api.objects import Object
 from kapi.registry.attributes import Attributes
@@ -93,8 +94,8 @@ class Meeting:
         try:
             new = await versions.shown(attributes, attributes.object, bound.match.kind)
             old = await versions.shown(attributes, attributes.old_object, bound.match.kind)
-        except APIError as error:
-            raise Misconfigured(error.message) from None
+        except NotConverted as error:
+            raise Misconfigured(str(error)) from None
         return {
             "object": new,
             "oldObject": old,

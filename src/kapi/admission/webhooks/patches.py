@@ -16,7 +16,9 @@ from kapi.patch.errors import BadPatch, PatchError
 from kapi.registry.attributes import Attributes
 
 
-def apply_patch(webhook: Webhook, answer: Answer, attributes: Attributes, match: Match, versions: Versions) -> bool:
+async def apply_patch(
+    webhook: Webhook, answer: Answer, attributes: Attributes, match: Match, versions: Versions
+) -> bool:
     """Change the object as the answer says; whether that changed anything. Raises WebhookFailed and APIError."""
     operations = _operations(webhook, answer)
     if not operations:
@@ -29,7 +31,7 @@ def apply_patch(webhook: Webhook, answer: Answer, attributes: Attributes, match:
     if answer.patch_type != "JSONPatch":
         raise WebhookFailed(webhook, f"unsupported patch type {go_quote(answer.patch_type)}")
     try:
-        return change(attributes, match, versions, lambda shown: json_patch.apply(shown, operations))
+        return await change(attributes, match, versions, lambda shown: json_patch.apply(shown, operations))
     except PatchError as error:
         raise InternalError(str(error)) from None
 

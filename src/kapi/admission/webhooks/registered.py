@@ -11,6 +11,8 @@ from kapi.admission.questions import Questions
 from kapi.admission.refusal import forbidden
 from kapi.admission.request import admission_request
 from kapi.admission.services import Services
+from kapi.admission.versions import NotConverted
+from kapi.api.errors import InternalError
 from kapi.api.gvk import GroupResource
 from kapi.api.objects import Object
 from kapi.registry.attributes import Attributes
@@ -110,13 +112,15 @@ class Asked:
 
         attributes, versions = self.attributes, self.services.versions
         questions = Questions(self.services.authorizer, attributes.call.user)
-        seen = {
-            "object": versions.shown(attributes, attributes.object, match.kind),
-            "oldObject": versions.shown(attributes, attributes.old_object, match.kind),
-            "request": admission_request(attributes, match),
-            **asked(attributes, questions),
-        }
         try:
+            seen = {
+                "object": await versions.shown(attributes, attributes.object, match.kind),
+                "oldObject": await versions.shown(attributes, attributes.old_object, match.kind),
+                "request": admission_request(attributes, match),
+                **asked(attributes, questions),
+            }
             return await questions.settle(lambda: conditions.match(Evaluation(seen)))
         except ConditionsFailed as failed:
             raise forbidden(attributes, str(failed)) from None
+        except NotConverted as failed:
+            raise InternalError(str(failed)) from None

@@ -13,9 +13,10 @@ from typing import Any
 from kapi.admission.matching import Match
 from kapi.admission.request import admission_request
 from kapi.admission.services import Services
+from kapi.admission.versions import NotConverted
 from kapi.admission.webhooks.registered import Webhook
 from kapi.api.duration import format_duration
-from kapi.api.errors import APIError, BadRequest, Timeout
+from kapi.api.errors import APIError, BadRequest, InternalError, Timeout
 from kapi.api.fields import go_quote
 from kapi.api.objects import Object
 from kapi.proxy.hook_clients import USER_AGENT
@@ -69,7 +70,7 @@ async def ask(webhook: Webhook, attributes: Attributes, match: Match, services: 
     review: Object = {
         "kind": "AdmissionReview",
         "apiVersion": f"{_GROUP}/{webhook.review_version}",
-        "request": {"uid": identity, **_request(attributes, match, services)},
+        "request": {"uid": identity, **await _request(attributes, match, services)},
     }
     try:
         response = await _send(webhook, attributes, review, services)
@@ -84,13 +85,16 @@ async def ask(webhook: Webhook, attributes: Attributes, match: Match, services: 
     return _answer(webhook, response)
 
 
-def _request(attributes: Attributes, match: Match, services: Services) -> Object:
+async def _request(attributes: Attributes, match: Match, services: Services) -> Object:
     shown = services.versions.shown
-    return {
-        **admission_request(attributes, match),
-        "object": shown(attributes, attributes.object, match.kind),
-        "oldObject": shown(attributes, attributes.old_object, match.kind),
-    }
+    try:
+        return {
+            **admission_request(attributes, match),
+            "object": await shown(attributes, attributes.object, match.kind),
+            "oldObject": await shown(attributes, attributes.old_object, match.kind),
+        }
+    except NotConverted as error:
+        raise InternalError(str(error)) from None
 
 
 async def _send(webhook: Webhook, attributes: Attributes, review: Object, services: Services) -> object:
