@@ -50,7 +50,7 @@ PLUGINS = (
     Registration("DefaultIngressClass", "default_ingress_class"),
     Registration("DenyServiceExternalIPs", "deny_service_external_ips", on=False),
     Registration("PodTopologyLabels", "pod_topology_labels"),
-    Registration("NodeDeclaredFeatureValidator", ""),
+    Registration("NodeDeclaredFeatureValidator", "node_declared_feature_validator"),
     Registration("PodResizeValidator", "pod_resize_validator"),
     Registration("AdmissionFunctions", "admission_functions"),  # kapi's own: see admission/functions.py
     Registration("MutatingAdmissionPolicy", "mutating_admission_policy"),
