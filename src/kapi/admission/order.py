@@ -29,7 +29,7 @@ PLUGINS = (
     Registration("NodeRestriction", "node_restriction", on=False),
     Registration("TaintNodesByCondition", "taint_nodes_by_condition"),
     Registration("AlwaysPullImages", "always_pull_images", on=False),
-    Registration("ImagePolicyWebhook", "", on=False),
+    Registration("ImagePolicyWebhook", "image_policy_webhook", on=False),
     Registration("PodSecurity", "pod_security"),
     Registration("PodNodeSelector", "pod_node_selector", on=False),
     Registration("Priority", "priority"),

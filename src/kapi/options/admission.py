@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from kapi.admission.configuration import ConfigurationError, load
-from kapi.admission.order import KNOWN, PLUGINS, REMOVED, Registration, enabled_plugins
+from kapi.admission.order import KNOWN, REMOVED, Registration, enabled_plugins
 from kapi.api.objects import Object
 from kapi.options.flag import flag
 from kapi.options.kinds import INT, STRING, STRINGS
@@ -23,14 +23,6 @@ def _known(values: tuple[str, ...]) -> str | None:
     return None
 
 
-def _runnable(values: tuple[str, ...]) -> str | None:
-    if (problem := _known(values)) is not None:
-        return problem
-    # Those that run by default are named by many a command line; the others are asked for on purpose.
-    missing = next((p.name for p in PLUGINS if p.name in values and not p.module and not p.on), None)
-    return None if missing is None else f'plugin "{missing}" is not there yet'
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
 class AdmissionOptions:
     """The admission flags, with their defaults."""
@@ -41,7 +33,7 @@ class AdmissionOptions:
         STRINGS,
         "The admission plugins to run, and no others; their order is fixed.",
         deprecated="use --enable-admission-plugins or --disable-admission-plugins",
-        check=_runnable,
+        check=_known,
     )
     admission_control_config_file: str = flag(STRING, "A file with the configuration of admission plugins.")
     admission_plugin_module: tuple[str, ...] = flag(
@@ -63,7 +55,7 @@ class AdmissionOptions:
         STRINGS, "Admission plugins not to run, of those that run by default.", check=_known
     )
     enable_admission_plugins: tuple[str, ...] = flag(
-        STRINGS, "Admission plugins to run beside those that run by default.", check=_runnable
+        STRINGS, "Admission plugins to run beside those that run by default.", check=_known
     )
 
     def validate(self) -> list[str]:

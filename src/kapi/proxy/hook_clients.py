@@ -11,13 +11,14 @@ from typing import NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 from kapi.api.objects import Object
-from kapi.wire.client import Address, CallError, HTTPClient, Server, client_tls
+from kapi.proxy.kubeconfig import NOBODY, Credentials
+from kapi.wire.client import Address, CallError, HTTPClient, Server
 
 USER_AGENT = b"kube-apiserver-admission"
 # Where a service's port can be reached; raises CallError when it cannot. By namespace, name and port.
 ResolveService: TypeAlias = Callable[[str, str, int], Awaitable[Address]]
-# What a kubeconfig file says of a host: a Server whose TLS and headers are used for it.
-Credentials: TypeAlias = Callable[[str], Server | None]
+# Who this server is to another, by its host and port.
+CredentialsFor: TypeAlias = Callable[[str], Credentials]
 _KEPT = 1000
 
 
@@ -31,7 +32,7 @@ class Hook(NamedTuple):
 class HookClients:
     """One client per configuration, however many webhooks have it. The least used go first when there are many."""
 
-    def __init__(self, resolve: ResolveService, credentials: Credentials = lambda _: None) -> None:
+    def __init__(self, resolve: ResolveService, credentials: CredentialsFor = lambda _: NOBODY) -> None:
         self._resolve = resolve
         self._credentials = credentials
         self._hooks: OrderedDict[tuple[object, ...], Hook] = OrderedDict()
@@ -57,41 +58,37 @@ class HookClients:
         for hook in self._hooks.values():
             hook.client.close()
 
+    def with_credentials(self, credentials: CredentialsFor) -> HookClients:
+        """The same way to servers, as somebody else."""
+        return HookClients(self._resolve, credentials)
+
     def _by_url(self, config: Object) -> Hook:
         parts = urlsplit(config["url"])
-        server = Server(
-            url=f"{parts.scheme}://{parts.netloc}",
-            tls=self._tls(config, parts.hostname or ""),
-            headers=self._headers(parts.netloc),
-        )
+        credentials = self._credentials(f"{parts.hostname}:{parts.port or 443}")
+        url = f"{parts.scheme}://{parts.netloc}"
+        server = Server(url=url, tls=_tls(config, credentials), headers=credentials.headers)
         return Hook(HTTPClient(server), parts.path)
 
     def _by_service(self, config: Object, service: Object) -> Hook:
         namespace, name, port = service["namespace"], service["name"], service.get("port") or 443
         host = f"{name}.{namespace}.svc"
+        credentials = self._credentials(f"{host}:{port}")
 
         async def resolve() -> Address:
             return await self._resolve(namespace, name, port)
 
         server = Server(
             url=f"https://{host}:{port}",
-            tls=self._tls(config, host),
+            tls=_tls(config, credentials),
             server_name=host,
-            headers=self._headers(f"{host}:{port}"),
+            headers=credentials.headers,
             resolve=resolve,
         )
         return Hook(HTTPClient(server), service.get("path") or "")
 
-    def _headers(self, host: str) -> tuple[tuple[bytes, bytes], ...]:
-        known = self._credentials(host)
-        return known.headers if known is not None else ()
 
-    def _tls(self, config: Object, host: str) -> ssl.SSLContext:
-        known = self._credentials(host)
-        if known is not None and known.tls is not None and not config.get("caBundle"):
-            return known.tls
-        try:
-            context = client_tls(base64.b64decode(config.get("caBundle") or ""))
-        except (ssl.SSLError, binascii.Error, ValueError) as error:
-            raise CallError(f"unable to load root certificates: {error}") from None
-        return context
+def _tls(config: Object, credentials: Credentials) -> ssl.SSLContext:
+    try:
+        return credentials.tls(base64.b64decode(config.get("caBundle") or ""))
+    except (ssl.SSLError, binascii.Error, ValueError) as error:
+        raise CallError(f"unable to load root certificates: {error}") from None

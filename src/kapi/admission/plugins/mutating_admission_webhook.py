@@ -15,6 +15,7 @@ from kapi.admission.chain import Hook, mutating
 from kapi.admission.matching import Match
 from kapi.admission.resources import MUTATING_WEBHOOKS
 from kapi.admission.services import Services
+from kapi.admission.webhooks.configured import with_credentials
 from kapi.admission.webhooks.patches import apply_patch
 from kapi.admission.webhooks.registered import Asked, Registered, Webhook
 from kapi.admission.webhooks.review import Denied, WebhookFailed, ask, check_patch, take_note
@@ -113,5 +114,5 @@ def _fingerprint(obj: Object | None) -> bytes:
     return orjson.dumps(obj, option=orjson.OPT_SORT_KEYS)
 
 
-def build(services: Services, _: Object | None) -> MutatingAdmissionWebhook:
-    return MutatingAdmissionWebhook(services)
+def build(services: Services, configuration: Object | None) -> MutatingAdmissionWebhook:
+    return MutatingAdmissionWebhook(with_credentials(services, configuration))

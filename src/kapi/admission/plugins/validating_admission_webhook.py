@@ -11,6 +11,7 @@ from kapi.admission.chain import Hook, validating
 from kapi.admission.matching import Match
 from kapi.admission.resources import VALIDATING_WEBHOOKS
 from kapi.admission.services import Services
+from kapi.admission.webhooks.configured import with_credentials
 from kapi.admission.webhooks.registered import Asked, Registered, Webhook
 from kapi.admission.webhooks.review import Denied, WebhookFailed, ask, refuse_patch, take_note
 from kapi.api.errors import APIError, InternalError
@@ -74,5 +75,5 @@ class ValidatingAdmissionWebhook:
         return refusal
 
 
-def build(services: Services, _: Object | None) -> ValidatingAdmissionWebhook:
-    return ValidatingAdmissionWebhook(services)
+def build(services: Services, configuration: Object | None) -> ValidatingAdmissionWebhook:
+    return ValidatingAdmissionWebhook(with_credentials(services, configuration))
