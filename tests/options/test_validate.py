@@ -110,7 +110,6 @@ def test_every_error_is_reported_at_once() -> None:
             "--runtime-config=flowcontrol.apiserver.k8s.io/v1=false conflicts with --enable-priority-and-fairness=true",
         ),
         ("--enable-admission-plugins=Foo", '--enable-admission-plugins plugin "Foo" is unknown'),
-        (),
         ("--logging-format=xml", '--logging-format "xml" invalid, allowed values: text, json'),
         (
             "--cors-allowed-origins=example.com",
