@@ -230,7 +230,7 @@ def test_more_than_the_limit_are_told_to_come_back(new_call, metrics):
         first = new_call()
         waiting = asyncio.ensure_future(handle(first))
         refused = await handle(new_call())
-        assert (refused.status, status(refused)["message"]) == (429, "Too many requests, please try again later.")
+        assert (refused.status, refused.body) == (429, b"Too many requests, please try again later.\n")
         assert (b"retry-after", b"1") in refused.headers
         assert metrics.in_flight.values[("readOnly",)] == 1
         gate.opened.set()

@@ -58,6 +58,10 @@ class Request(Protocol):
         """Call this once when the client goes away before the response has ended."""
 
 
+def _nothing() -> None:
+    """Nobody wants to know."""
+
+
 class Call:
     """One request: what was asked, by whom, by when, and what the answer shall carry besides its body.
 
@@ -70,6 +74,7 @@ class Call:
         "deadline",
         "finished",
         "info",
+        "initialized",
         "long_running",
         "params",
         "received",
@@ -97,6 +102,7 @@ class Call:
         self.long_running = False
         self.warnings: list[str] = []
         self.annotations: dict[str, str] = {}
+        self.initialized: Callable[[], None] = _nothing  # called once a watch has sent what there was at its start
         self.finished: list[Callable[[int], None]] = []  # called with the response's status
 
     def warn(self, text: str) -> None:

@@ -20,6 +20,7 @@ from kapi.app.storage import Engines
 from kapi.endpoints.discovery import Catalogue
 from kapi.endpoints.endpoint import Limits
 from kapi.endpoints.install import Installer
+from kapi.flowcontrol.object_stats import ObjectStats
 from kapi.kube.security import Security
 from kapi.kube.server import KubeServer
 from kapi.kube.service_controllers import ServiceControllers
@@ -54,6 +55,8 @@ class ServerChain:
             ),
             config.clock,
         )
+        if config.flow_control is not None:
+            config.flow_control.bind_stats(ObjectStats(self.factory.cacher))
         self.catalogue = Catalogue()
         limits = Limits(
             body_bytes=config.max_request_body_bytes,

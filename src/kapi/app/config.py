@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kapi.api.clock import Clock
 from kapi.app.security import Gatekeepers
+from kapi.flowcontrol.control import FlowControl
 from kapi.options.complete import CompletedOptions
 from kapi.server.config import Capabilities, GenericConfig, Serving
 from kapi.server.health import Check
@@ -19,9 +20,10 @@ def generic_config(
 ) -> GenericConfig:
     options = completed.options
     generic = options.generic
+    instruments = Instruments.create(version_info())
     return GenericConfig(
         clock=clock,
-        instruments=Instruments.create(version_info()),
+        instruments=instruments,
         loopback=gatekeepers.loopback,
         authenticator=gatekeepers.authenticator,
         authorizer=gatekeepers.security.authorizer,
@@ -32,6 +34,7 @@ def generic_config(
         min_request_timeout=float(generic.min_request_timeout),
         max_requests_in_flight=generic.max_requests_inflight,
         max_mutating_requests_in_flight=generic.max_mutating_requests_inflight,
+        flow_control=_flow_control(completed, clock, instruments),
         goaway_chance=generic.goaway_chance,
         hsts_directives=tuple(generic.strict_transport_security_directives),
         cors_allowed_origins=tuple(generic.cors_allowed_origins),
@@ -46,6 +49,14 @@ def generic_config(
         ),
         features=completed.feature_gates,
     )
+
+
+def _flow_control(completed: CompletedOptions, clock: Clock, instruments: Instruments) -> FlowControl | None:
+    """The two limits, when they are one: every level has its part of their sum."""
+    generic = completed.options.generic
+    if not completed.options.features.enable_priority_and_fairness:
+        return None
+    return FlowControl(generic.max_requests_inflight + generic.max_mutating_requests_inflight, clock, instruments)
 
 
 def _secure_serving(completed: CompletedOptions) -> Serving:

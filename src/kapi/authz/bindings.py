@@ -13,10 +13,10 @@ from typing import NamedTuple
 from kapi.api.fields import go_quote
 from kapi.api.objects import Object
 from kapi.api.user import User
-from kapi.authz.follower import Follower
 from kapi.authz.rules import ANY, Rule
 from kapi.storage.cacher.cacher import Cacher
 from kapi.storage.cacher.entry import Entry
+from kapi.storage.cacher.follower import Follower
 
 FILL_SECONDS = 5.0
 _SLICE = 500  # bindings that are read before others get a turn

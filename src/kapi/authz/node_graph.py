@@ -10,10 +10,10 @@ from collections.abc import Mapping
 
 from kapi.api.gvk import GroupResource
 from kapi.api.objects import Object
-from kapi.authz.follower import Follower
 from kapi.authz.pod_references import Reference, references, volume_secrets
 from kapi.storage.cacher.cacher import Cacher
 from kapi.storage.cacher.entry import Entry
+from kapi.storage.cacher.follower import Follower
 
 PODS, CLAIMS, VOLUMES = (GroupResource("", r) for r in ("pods", "persistentvolumeclaims", "persistentvolumes"))
 LOOKED_AT = (

@@ -121,6 +121,9 @@ class Renderer:
             "metadata": metadata,
             "columnDefinitions": self.column_definitions,
         }
+        order = self._resource.row_order
+        if order is not None:
+            entries = sorted(entries, key=lambda entry: order(self._values(entry)))
         rows = b",".join([self.row(e, include, form) for e in entries])
         return orjson.dumps(table)[:-1] + b',"rows":[' + rows + b"]}\n"
 

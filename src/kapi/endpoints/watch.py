@@ -91,6 +91,7 @@ class Watching:
         try:
             async with asyncio.timeout_at(self._deadline):
                 await self._begin()
+                self._call.initialized()
                 while True:
                     await self._catch_up()
                     if not await self._live():

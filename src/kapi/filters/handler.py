@@ -6,14 +6,14 @@ request is a plain function which returns the next handler's awaitable: it adds 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
 from kapi.api.call import Call
 from kapi.api.errors import APIError
 from kapi.authn.authenticator import TrustedIdentity
 from kapi.codec.status import status_response
-from kapi.wire.messages import Response
+from kapi.wire.messages import Response, text
 
 CallHandler: TypeAlias = Callable[[Call], Awaitable[Response]]
 
@@ -24,6 +24,12 @@ EXEMPT_FROM_SHUTDOWN = ("/readyz", "/livez", "/healthz", "/metrics")
 async def refuse(call: Call, error: APIError) -> Response:
     """The answer of a filter that does not pass the call on."""
     return status_response(error, call.request.headers.get("accept"))
+
+
+async def too_many_requests(retry_after: int = 1, headers: Sequence[tuple[bytes, bytes]] = ()) -> Response:
+    """As upstream: plain text, because a Status costs more, and this is said when the server is at its limits."""
+    waits = (b"retry-after", b"%d" % retry_after)
+    return text(429, "Too many requests, please try again later.\n", [waits, *headers])
 
 
 def exempt_from_shutdown(call: Call) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kapi.api.objects import Object
 from kapi.authz.rules import uncovered
-from kapi.resources.flowcontrol.mandatory import FLOW_SCHEMAS, PRIORITY_LEVELS
+from kapi.flowcontrol.mandatory import FLOW_SCHEMAS, PRIORITY_LEVELS
 
 _RBAC_OPT_OUT = "rbac.authorization.kubernetes.io/autoupdate"
 _APF_AUTO = "apf.kubernetes.io/autoupdate-spec"

@@ -10,7 +10,7 @@ from kapi.endpoints.install import Installer
 from kapi.endpoints.openapi.routes import OpenAPI
 from kapi.endpoints.priorities import PRIORITIES
 from kapi.kube.bootstrap import install_bootstrap
-from kapi.kube.flow_schema_upkeep import FlowSchemaUpkeep
+from kapi.kube.flow_control import install_flow_control
 from kapi.kube.resources import RESOURCES
 from kapi.kube.security import Security
 from kapi.kube.service_controllers import ServiceControllers
@@ -51,4 +51,5 @@ class KubeServer(GenericServer):
         security.bind(self.routes, self.stores)
         self.add_post_start_hook("start-system-namespaces-controller", create_system_namespaces)
         install_bootstrap(self, self.stores)
-        self.add_post_start_hook("priority-and-fairness-config-consumer", FlowSchemaUpkeep(config.clock).start)
+        if config.flow_control is not None:
+            install_flow_control(self, config.flow_control, self.stores)

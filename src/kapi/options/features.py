@@ -27,7 +27,6 @@ class FeatureOptions:
         BOOL,
         "Queue requests by priority level instead of one limit for all.",
         default=True,
-        standing=Later("--max-requests-inflight and --max-mutating-requests-inflight limit requests", agrees=(False,)),
     )
     enable_swagger_ui: bool = flag(
         BOOL,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from kapi.api.call import Call
 from kapi.api.fields import FieldError
@@ -148,6 +148,7 @@ class Resource:
     strategy: Strategy = field(default_factory=Strategy)
     subresources: Mapping[str, Subresource] = field(default_factory=dict)
     columns: tuple[Column, ...] = (NAME, AGE)
+    row_order: Callable[[list[Any]], Any] | None = None  # of a list's table: sorted by this key of the columns' values
     row_conditions: Callable[[Object], list[Object]] | None = None  # of a table's row: whether it can be left out
     fields_of: FieldsOf = metadata_fields
     field_names: tuple[str, ...] = ()  # selectable besides metadata.name and metadata.namespace

@@ -23,6 +23,7 @@ from kapi.filters.http_log import with_http_log
 from kapi.filters.impersonation import with_impersonation
 from kapi.filters.max_in_flight import with_max_in_flight
 from kapi.filters.panic_recovery import with_panic_recovery
+from kapi.filters.priority_and_fairness import with_priority_and_fairness
 from kapi.filters.receive import receive
 from kapi.filters.request_info import with_request_info
 from kapi.filters.request_metrics import with_request_metrics
@@ -41,7 +42,6 @@ def build_handler_chain(director: CallHandler, config: GenericConfig) -> Handler
     log, metrics = config.instruments.log, config.instruments.requests
     authenticator = config.authenticator or InsecureSuperuser()
     authorizer = config.authorizer or AlwaysAllow()
-    reads, writes = config.max_requests_in_flight, config.max_mutating_requests_in_flight
 
     filters: list[Callable[[CallHandler], CallHandler]] = [
         with_audit_id,
@@ -65,7 +65,7 @@ def build_handler_chain(director: CallHandler, config: GenericConfig) -> Handler
         lambda next: with_cors(next, config.cors_allowed_origins),
         lambda next: with_authentication(next, authenticator, metrics, log),
         lambda next: with_impersonation(next, authorizer),
-        lambda next: with_max_in_flight(next, reads, writes, metrics),
+        lambda next: _with_limits(next, config),
         lambda next: with_authorization(next, authorizer, metrics),
         lambda next: with_status_errors(next, config.max_request_body_bytes),
     ]
@@ -73,6 +73,13 @@ def build_handler_chain(director: CallHandler, config: GenericConfig) -> Handler
     for wrap in reversed(filters):
         handler = wrap(handler)
     return receive(handler, clock)
+
+
+def _with_limits(next: CallHandler, config: GenericConfig) -> CallHandler:
+    metrics = config.instruments.requests
+    if config.flow_control is not None:
+        return with_priority_and_fairness(next, config.flow_control, metrics, config.request_timeout)
+    return with_max_in_flight(next, config.max_requests_in_flight, config.max_mutating_requests_in_flight, metrics)
 
 
 def build_insecure_handler_chain(director: CallHandler, config: GenericConfig) -> Handler:

@@ -10,6 +10,7 @@ from typing import Protocol
 from kapi.api.authorizer import Authorizer
 from kapi.api.clock import Clock, SystemClock
 from kapi.authn.authenticator import Authenticator
+from kapi.flowcontrol.control import FlowControl
 from kapi.server.health import Check
 from kapi.server.lifecycle import Lifecycle
 from kapi.server.loopback import LoopbackClient
@@ -65,6 +66,7 @@ class GenericConfig:
     max_request_body_bytes: int = 3 * 1024 * 1024
     max_requests_in_flight: int = 400
     max_mutating_requests_in_flight: int = 200
+    flow_control: FlowControl | None = None  # None: the two limits above are all there is
     goaway_chance: float = 0.0
     hsts_directives: tuple[str, ...] = ()
     cors_allowed_origins: tuple[str, ...] = ()

@@ -31,11 +31,16 @@ class StorageFactory:
         self._clock = clock
         self._stores: dict[str, ObjectStore] = {}
         self._resources: dict[str, GroupResource] = {}  # by path, the first that was stored there
-        self._passing: set[ObjectStore] = set()
+        self._cachers: dict[GroupResource, Cacher] = {}
+        self._passing: dict[ObjectStore, GroupResource] = {}
 
     @property
     def stores(self) -> Iterable[tuple[GroupResource, ObjectStore]]:
         return ((self._resources[path], store) for path, store in self._stores.items())
+
+    def cacher(self, resource: GroupResource) -> Cacher | None:
+        """The cache of a resource, if it is stored here."""
+        return self._cachers.get(resource)
 
     def objects(self, resource: GroupResource, prefix: str, shape: Shape, *, expires: bool = False) -> ObjectStore:
         """`prefix` is the resource's path below the root, without slashes at its ends."""
@@ -52,6 +57,7 @@ class StorageFactory:
             )
             self._stores[path] = store
             self._resources[path] = resource
+        self._cachers[resource] = store.cacher
         return store
 
     def shared(self, resource: GroupResource, prefix: str, shape: Shape, *, ttl: int = 0) -> ObjectStore:
@@ -70,11 +76,14 @@ class StorageFactory:
         cacher = Cacher(engine, path, make_entry.shape, self._clock, capacity=size or 0)
         cacher.make_entry = make_entry
         store = ObjectStore(engine, cacher, cached=self._config.watch_cache and size != 0)
-        self._passing.add(store)
+        self._passing[store] = resource
+        self._cachers[resource] = cacher
         return store
 
     async def retire(self, store: ObjectStore) -> None:
-        self._passing.discard(store)
+        resource = self._passing.pop(store, None)
+        if resource is not None and self._cachers.get(resource) is store.cacher:
+            del self._cachers[resource]
         await store.cacher.close()
 
     async def close(self) -> None:

@@ -6,6 +6,9 @@ from kapi.telemetry.metrics import Registry
 
 _DURATION = (0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60)
 _SIZES = (1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9)
+# Values of the label request_kind.
+READ_ONLY, MUTATING = ("readOnly",), ("mutating",)
+READS = frozenset(("get", "list", "watch"))
 _WHAT = ("group", "version", "resource", "subresource", "scope", "component")
 
 
@@ -35,6 +38,12 @@ class RequestMetrics:
             "Requests that count against the in-flight limits.",
             ("request_kind",),
         )
+        self.in_queue = registry.gauge(
+            "apiserver_current_inqueue_requests", "Requests that wait for a seat.", ("request_kind",)
+        )
+        for kind in (READ_ONLY, MUTATING):
+            self.in_flight.set(0, kind)
+            self.in_queue.set(0, kind)
         self.dropped = registry.counter(
             "apiserver_dropped_requests_total", "Requests refused because too many were in flight.", ("request_kind",)
         )

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 from kapi.api.call import Call
 from kapi.api.fields import FieldError, forbidden, go_struct, invalid, not_supported, required
 from kapi.api.names import dns_label, dns_subdomain
 from kapi.api.objects import Object
+from kapi.flowcontrol.mandatory import FLOW_SCHEMAS
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource
 from kapi.registry.strategy import Strategy
 from kapi.registry.table import AGE, NAME, Column, field_value
 from kapi.resources.flowcontrol.conditions import STATUS, prepare_for_create, prepare_for_update, validate_conditions
-from kapi.resources.flowcontrol.mandatory import FLOW_SCHEMAS
 
 _LAST = 10_000
 _METHODS = ("ByNamespace", "ByUser")
@@ -193,4 +195,5 @@ RESOURCE = Resource(
         AGE,
         Column("MissingPL", _missing_level),
     ),
+    row_order=itemgetter(2, 0),  # by precedence, then by name: in the order in which they are matched
 )

@@ -7,12 +7,12 @@ import math
 from kapi.api.call import Call
 from kapi.api.fields import FieldError, forbidden, go_struct, invalid, not_supported, required
 from kapi.api.objects import Object
+from kapi.flowcontrol.mandatory import PRIORITY_LEVELS
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource
 from kapi.registry.strategy import Strategy
 from kapi.registry.table import AGE, NAME, Column, field_value
 from kapi.resources.flowcontrol.conditions import STATUS, prepare_for_create, prepare_for_update, validate_conditions
-from kapi.resources.flowcontrol.mandatory import PRIORITY_LEVELS
 
 _MOST_QUEUES = 10_000_000
 _HASH_BITS = 60

@@ -276,6 +276,10 @@ class Cacher:
     def _span(self, scope: str, start: str) -> tuple[int, int]:
         return bisect_left(self._keys, max(scope, start)), bisect_left(self._keys, kv.prefix_end(scope))
 
+    def sample(self, count: int) -> list[Entry]:
+        """About so many entries, evenly spread over the keys."""
+        return [self._entries[key] for key in self._keys[:: len(self._keys) // count or 1]]
+
     def __len__(self) -> int:
         return len(self._keys)
 

@@ -1,0 +1,327 @@
+"""The queue set of a priority level: fair queuing for requests whose length is known only once they are over.
+
+A flow's request goes to the shortest queue of its hand. Queues take turns by virtual time R, which advances by the
+seat-seconds that each queue with work is due: a request is guessed to take ESTIMATED_SECONDS, and when it is over its
+queue is charged for what it really took. The queue whose next request would end first in virtual time is served next.
+
+While nothing waits and there are seats, a request starts at once: no future, no task, no queue to search.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kapi.api.call import Call
+from kapi.flowcontrol.demand import Demand
+from kapi.flowcontrol.flow import Flow
+from kapi.flowcontrol.metrics import FlowControlMetrics
+from kapi.flowcontrol.shuffle_sharding import deal, flow_hash
+from kapi.flowcontrol.ticket import EXECUTING, Ticket
+from kapi.flowcontrol.work import Work
+
+ESTIMATED_SECONDS = 0.003
+_REGULAR, _WATCH = "regular", "watch"
+
+
+class Queuing(NamedTuple):
+    """What becomes of requests beyond the seats. No queues: they are refused; fewer: there is no limit."""
+
+    queues: int
+    length: int = 0
+    hand: int = 0
+
+
+EXEMPT = Queuing(-1)
+REJECT = Queuing(0)
+
+
+class Queue:
+    """`next_r` is the virtual time at which its next request starts; the sums are of those that wait."""
+
+    __slots__ = ("executing", "index", "initial_sum", "next_r", "seats_in_use", "seats_sum", "waiting", "work_sum")
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.waiting: OrderedDict[Ticket, None] = OrderedDict()
+        self.executing: dict[Ticket, None] = {}
+        self.next_r = self.work_sum = 0.0
+        self.seats_in_use = self.initial_sum = self.seats_sum = 0
+
+    @property
+    def idle(self) -> bool:
+        return not self.waiting and not self.executing
+
+    def put(self, ticket: Ticket) -> None:
+        self.waiting[ticket] = None
+        self._add(ticket, 1)
+
+    def take(self, ticket: Ticket) -> None:
+        del self.waiting[ticket]
+        self._add(ticket, -1)
+
+    def _add(self, ticket: Ticket, sign: int) -> None:
+        self.initial_sum += sign * ticket.work.initial
+        self.seats_sum += sign * ticket.work.seats
+        self.work_sum = self.work_sum + sign * ticket.total_work if self.waiting else 0.0
+
+    def bound(self) -> None:
+        """Nothing starts before it came: a queue that could not use its due must not save it up."""
+        if self.waiting:
+            self.next_r = max(self.next_r, next(iter(self.waiting)).arrival_r)
+
+
+class QueueSet:
+    """`limit` is the number of seats at present. `on_idle` is called when the last request is over."""
+
+    def __init__(self, name: str, now: Callable[[], float], metrics: FlowControlMetrics) -> None:
+        self.name = name
+        self.demand = Demand(now())
+        self.limit = 0
+        self.queues: list[Queue] = []
+        self.queueless: dict[Ticket, None] = {}  # executing, though they never had a queue
+        self.waiting = self.executing = 0
+        self.seats_waiting = self.seats_in_use = 0
+        self.dispatched = self.rejected = self.cancelled = 0
+        self.current_r = 0.0
+        self.on_idle: Callable[[], None] | None = None
+        self._now = now
+        self._metrics = metrics
+        self._queuing = REJECT
+        self._synced = now()
+        self._active = 0  # queues that are not idle
+        self._backlog: dict[Queue, None] = {}  # queues in which requests wait
+        self._robin = 0
+        self._dealt = 0
+
+    # Configuration
+
+    def configure(self, queuing: Queuing, limit: int) -> None:
+        """New settings hold at once; queues that are too many go when they are empty."""
+        now = self._now()
+        self._sync(now)
+        self._queuing = queuing
+        self.limit = limit
+        self.queues += [Queue(index) for index in range(len(self.queues), queuing.queues)]
+        self._drop_surplus()
+        self._dispatch(now)
+
+    def deal(self, schema: str, distinguisher: str) -> tuple[int, ...]:
+        """The hand of a flow, good until the next `configure`."""
+        queues = self._queuing.queues
+        if queues < 1:
+            return ()
+        # As upstream: where there is one queue, flows are not told apart.
+        return (0,) if queues == 1 else deal(flow_hash(schema, distinguisher), queues, self._queuing.hand)
+
+    def _drop_surplus(self) -> None:
+        surplus = len(self.queues) - max(self._queuing.queues, 0)
+        for queue in reversed(self.queues):
+            if surplus > 0 and queue.idle and not queue.seats_in_use:
+                self.queues.remove(queue)
+                surplus -= 1
+        for index, queue in enumerate(self.queues):
+            queue.index = index
+
+    @property
+    def idle(self) -> bool:
+        return not self.waiting and not self.executing
+
+    # A request comes
+
+    def start(self, flow: Flow, work: Work, call: Call) -> Ticket | None:
+        """Executing, waiting, or None: refused."""
+        now = self._now()
+        self._sync(now)
+        if self._queuing.queues < 1:
+            if not self._accommodates(work.seats):
+                self._refuse(flow, "concurrency-limit")
+                return None
+            queue = None
+        else:
+            queue = self._shortest(flow.hand)
+        ticket = Ticket(self, queue, flow, work, call)
+        ticket.arrived = now
+        ticket.arrival_r = self.current_r
+        ticket.total_work = work.initial * ESTIMATED_SECONDS + work.final * work.latency
+        if queue is None:
+            self._execute(ticket, now)
+            return ticket
+        if queue.idle:
+            queue.next_r = self.current_r
+            self._active += 1
+        elif self.seats_in_use >= self.limit and len(queue.waiting) >= self._queuing.length:
+            self._refuse(flow, "queue-full")
+            return None
+        self._metrics.queue_length.observe(len(queue.waiting) + 1, flow.tally.labels)
+        if not self.waiting and self.seats_in_use < self.limit and self._accommodates(work.seats):
+            self._execute(ticket, now)
+        else:
+            self._enqueue(ticket, queue, now)
+            self._dispatch(now)
+        return ticket
+
+    def _refuse(self, flow: Flow, reason: str) -> None:
+        self.rejected += 1
+        self._metrics.rejected.inc((*flow.tally.labels, reason))
+
+    def _accommodates(self, seats: int) -> bool:
+        if self.seats_in_use + seats <= self.limit or self._queuing.queues < 0:
+            return True
+        # One that would never fit has the level for itself.
+        return seats > self.limit and not self.executing
+
+    def _shortest(self, hand: tuple[int, ...]) -> Queue:
+        """The one with the least work waiting; among equals, each in turn."""
+        offset = self._dealt % len(hand)
+        self._dealt += 1
+        first = self.queues[hand[offset]]
+        if not self.waiting or not first.waiting:
+            return first
+        return min((self.queues[card] for card in hand[offset:] + hand[:offset]), key=lambda queue: queue.work_sum)
+
+    def _enqueue(self, ticket: Ticket, queue: Queue, now: float) -> None:
+        queue.put(ticket)
+        queue.bound()
+        self._backlog[queue] = None
+        seats, tally = ticket.work.seats, ticket.flow.tally
+        self.waiting += 1
+        self.seats_waiting += seats
+        tally.waiting += 1
+        tally.seats_waiting += seats
+        self._metrics.in_queue[ticket.kind] += 1
+        self.demand.set(self.seats_in_use + self.seats_waiting, now)
+
+    def _dequeue(self, ticket: Ticket, queue: Queue) -> None:
+        queue.take(ticket)
+        if not queue.waiting:
+            del self._backlog[queue]
+        seats, tally = ticket.work.seats, ticket.flow.tally
+        self.waiting -= 1
+        self.seats_waiting -= seats
+        tally.waiting -= 1
+        tally.seats_waiting -= seats
+        self._metrics.in_queue[ticket.kind] -= 1
+
+    # Its turn comes
+
+    def _dispatch(self, now: float) -> None:
+        while self.waiting and self.seats_in_use < self.limit:
+            queue = self._next_queue()
+            ticket = next(iter(queue.waiting))
+            if not self._accommodates(ticket.work.seats):
+                self._metrics.not_accommodated.inc(ticket.flow.tally.labels)
+                return
+            self._robin = queue.index
+            self._dequeue(ticket, queue)
+            if ticket.admit():
+                self._execute(ticket, now)
+            else:
+                self._now_idle(queue)
+            queue.bound()
+
+    def _next_queue(self) -> Queue:
+        """The one whose oldest request would end first in virtual time; among equals, each in turn."""
+        after, count = self._robin + 1, len(self.queues)
+
+        def rank(queue: Queue) -> tuple[float, int]:
+            return queue.next_r + next(iter(queue.waiting)).total_work, (queue.index - after) % count
+
+        return min(self._backlog, key=rank)
+
+    def _execute(self, ticket: Ticket, now: float) -> None:
+        work, tally, queue = ticket.work, ticket.flow.tally, ticket.queue
+        seats = work.seats
+        ticket.state = EXECUTING
+        ticket.started = now
+        if queue is None:
+            self.queueless[ticket] = None
+        else:
+            queue.executing[ticket] = None
+            queue.seats_in_use += seats
+            queue.next_r += ticket.total_work
+        self.executing += 1
+        self.dispatched += 1
+        self.seats_in_use += seats
+        tally.executing += 1
+        tally.seats_in_use += seats
+        tally.dispatched += 1
+        self._metrics.in_flight[ticket.kind] += 1
+        self.demand.set(self.seats_in_use + self.seats_waiting, now)
+
+    # It is over
+
+    def leave(self, ticket: Ticket) -> None:
+        """Nobody waits for it any more."""
+        queue, now = ticket.queue, self._now()
+        assert queue is not None, "what has no queue does not wait"
+        self._sync(now)
+        if ticket in queue.waiting:
+            self._dequeue(ticket, queue)
+            queue.bound()
+            self._now_idle(queue)
+        self.rejected += 1
+        self.cancelled += 1
+        self._metrics.rejected.inc((*ticket.flow.tally.labels, "time-out"))
+        self.demand.set(self.seats_in_use + self.seats_waiting, now)
+        self._dispatch(now)
+        self._tell_idle()
+
+    def finish(self, ticket: Ticket) -> None:
+        now = self._now()
+        self._sync(now)
+        work, flow, queue = ticket.work, ticket.flow, ticket.queue
+        self.executing -= 1
+        flow.tally.executing -= 1
+        self._metrics.in_flight[ticket.kind] -= 1
+        kind = _WATCH if ticket.call.info.verb == "watch" else _REGULAR
+        self._metrics.execution.observe(now - ticket.started, (*flow.tally.labels, kind))
+        if queue is None:
+            del self.queueless[ticket]
+        else:
+            del queue.executing[ticket]
+            queue.next_r -= work.initial * (ESTIMATED_SECONDS - (now - ticket.started))
+            queue.bound()
+            self._now_idle(queue)
+        if work.latency > 0:
+            asyncio.get_running_loop().call_later(work.latency, self._linger_no_more, ticket)
+        else:
+            self._release(ticket, now)
+        self._dispatch(now)
+        self._tell_idle()
+
+    def _linger_no_more(self, ticket: Ticket) -> None:
+        now = self._now()
+        self._sync(now)
+        self._release(ticket, now)
+        self._dispatch(now)
+
+    def _release(self, ticket: Ticket, now: float) -> None:
+        seats, queue = ticket.work.seats, ticket.queue
+        self.seats_in_use -= seats
+        ticket.flow.tally.seats_in_use -= seats
+        self.demand.set(self.seats_in_use + self.seats_waiting, now)
+        if queue is not None:
+            queue.seats_in_use -= seats
+            if len(self.queues) > max(self._queuing.queues, 0):
+                self._drop_surplus()
+
+    def _now_idle(self, queue: Queue) -> None:
+        """After one left the queue or ended: it may have been the last."""
+        if queue.idle:
+            self._active -= 1
+
+    def _tell_idle(self) -> None:
+        if self.on_idle is not None and self.idle:
+            self.on_idle()
+
+    # Virtual time
+
+    def _sync(self, now: float) -> None:
+        """Advance R for the time in which the queues were as they are now."""
+        if self._active:
+            seats = min(self.seats_in_use + self.seats_waiting, self.limit)
+            self.current_r += seats / self._active * (now - self._synced)
+        self._synced = now
