@@ -49,8 +49,10 @@ def with_priority_and_fairness(
         ticket = queues.start(flow, control.estimator.estimate(info, call.params, flow), call)
         if ticket is None:
             return await refuse(call, flow, 0.0)
-        if ticket.state is WAITING and not await ticket.admitted(patience(call)):
-            return await refuse(call, flow, monotonic() - ticket.arrived)
+        if ticket.state is WAITING:
+            call.request.on_disconnect(ticket.give_up)
+            if not await ticket.admitted(patience(call)):
+                return await refuse(call, flow, monotonic() - ticket.arrived)
         if not flow.exempt:
             wait.observe(ticket.started - ticket.arrived, flow.admitted)
         call.finished.append(ticket.finish)

@@ -56,15 +56,17 @@ class Ticket:
 
     async def admitted(self, seconds: float) -> bool:
         """Wait for a seat that long at most: whether there is one now."""
+        if self.state is not WAITING:
+            return self.state is EXECUTING
         loop = asyncio.get_running_loop()
         self._decision = loop.create_future()
-        timer = loop.call_later(max(0.0, seconds), self._give_up)
+        timer = loop.call_later(max(0.0, seconds), self.give_up)
         try:
             return await self._decision
         except asyncio.CancelledError:
             # The client went away; it may have been given a seat in the same turn of the loop.
             self.finish()
-            self._give_up()
+            self.give_up()
             raise
         finally:
             timer.cancel()
@@ -78,7 +80,8 @@ class Ticket:
         self.state = EXECUTING
         return True
 
-    def _give_up(self) -> None:
+    def give_up(self) -> None:
+        """Nobody waits for it any more; if it waits no more itself, that changes nothing."""
         if self.state is WAITING:
             self.state = OVER
             self.set.leave(self)
