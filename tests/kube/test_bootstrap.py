@@ -93,6 +93,21 @@ def test_a_suggested_level_follows_until_somebody_says_not_to(server: Server) ->
         assert shares == [100, 7]
 
 
+def test_what_only_says_that_it_is_suggested_goes(server: Server) -> None:
+    path, auto = f"{FLOW}/prioritylevelconfigurations", "apf.kubernetes.io/autoupdate-spec"
+    spec = {"type": "Limited", "limited": {"limitResponse": {"type": "Reject"}}}
+    with server.client() as client:
+        for name, annotations in (("old", {auto: "true"}), ("mine", {auto: "false"}), ("plain", {})):
+            client.create(path, {"metadata": {"name": name, "annotations": annotations}, "spec": spec})
+        client.call("DELETE", f"{path}/workload-low")
+        client.call("DELETE", f"{FLOW}/flowschemas/probes")
+    with restarted(server).client() as client:
+        names = {level["metadata"]["name"] for level in client.get(path)["items"]}
+        assert {"mine", "plain", "workload-low"} <= names
+        assert "old" not in names
+        assert client.get(f"{FLOW}/flowschemas/probes")["spec"]["matchingPrecedence"] == 2
+
+
 def test_reconciling_what_is_as_wanted_writes_nothing() -> None:
     metadata = {"name": "r", "labels": {"a": "b"}, "annotations": {AUTO: "true"}}
     role = {"kind": "ClusterRole", "metadata": metadata, "rules": [{"verbs": ["get"], "nonResourceURLs": ["/x"]}]}

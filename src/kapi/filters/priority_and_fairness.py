@@ -53,8 +53,9 @@ def with_priority_and_fairness(
             call.request.on_disconnect(ticket.give_up)
             if not await ticket.admitted(patience(call)):
                 return await refuse(call, flow, monotonic() - ticket.arrived)
-        if not flow.exempt:
-            wait.observe(ticket.started - ticket.arrived, flow.admitted)
+            wait.observe(ticket.started - ticket.arrived, (*flow.tally.labels, "true"))
+        elif not flow.exempt:
+            flow.tally.at_once += 1
         call.finished.append(ticket.finish)
         if info.verb == "watch":
             begin_watch(call, ticket)

@@ -122,7 +122,7 @@ class FlowControl:
 
     def adjust(self) -> None:
         """Lend and borrow by what was asked for since the last time."""
-        adjust(self.levels, self.clock.monotonic(), self.metrics)
+        adjust(self.levels, self.metrics)
 
     async def keep_adjusting(self) -> None:
         while True:

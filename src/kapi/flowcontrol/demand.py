@@ -19,34 +19,29 @@ class Observed(NamedTuple):
 class Demand:
     """The integral of a number that changes, since it was last read."""
 
-    __slots__ = ("_at", "_began", "_high", "_squares", "_sum", "_value")
+    __slots__ = ("_began", "_squares", "_sum", "high")
 
     def __init__(self, now: float) -> None:
-        self._value = 0
-        self._high = 0
-        self._at = self._began = now
+        self.high = 0
+        self._began = now
         self._sum = self._squares = 0.0
 
-    def set(self, value: int, now: float) -> None:
-        area = self._value * (now - self._at)
+    def add(self, value: int, seconds: float) -> None:
+        """It was `value` for that long."""
+        area = value * seconds
         self._sum += area
-        self._squares += self._value * area
-        self._at = now
-        self._value = value
-        if value > self._high:
-            self._high = value
+        self._squares += value * area
 
-    def read(self, now: float) -> Observed:
-        """What was observed since the last time; it begins anew."""
-        self.set(self._value, now)
-        seconds, high = now - self._began, self._high
+    def read(self, value: int, now: float) -> Observed:
+        """What was observed since the last time; it begins anew with `value`."""
+        seconds, high = now - self._began, self.high
         average = deviation = 0.0
         if seconds > 0:
             average = self._sum / seconds
             deviation = math.sqrt(max(0.0, self._squares / seconds - average * average))
         self._began = now
         self._sum = self._squares = 0.0
-        self._high = self._value
+        self.high = value
         return Observed(seconds, average, deviation, high)
 
 

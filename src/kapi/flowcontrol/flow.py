@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class Flow:
     """What classification finds, ready to be used: the level, the queues to choose from, the answer's headers."""
 
-    __slots__ = ("admitted", "distinguisher", "exempt", "hand", "headers", "level", "schema", "tally")
+    __slots__ = ("distinguisher", "exempt", "hand", "headers", "level", "schema", "tally")
 
     def __init__(self, level: Level, schema: str, distinguisher: str, headers: RawHeaders, tally: Tally) -> None:
         self.level = level
@@ -22,6 +22,5 @@ class Flow:
         self.distinguisher = distinguisher
         self.headers = headers
         self.tally = tally
-        self.admitted = (*tally.labels, "true")  # the labels of its wait
         self.exempt = level.exempt
         self.hand = level.queues.deal(schema, distinguisher)

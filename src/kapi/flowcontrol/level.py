@@ -99,10 +99,10 @@ def divide(total: int, levels: Iterable[Level]) -> None:
         level.divide(total, shares)
 
 
-def adjust(levels: Mapping[str, Level], now: float, metrics: FlowControlMetrics) -> None:
+def adjust(levels: Mapping[str, Level], metrics: FlowControlMetrics) -> None:
     """Seats that some do not need are lent to those that do."""
     for level in levels.values():
-        level.stats.update(level.queues.demand.read(now))
+        level.stats.update(level.queues.observed())
     limited = [level for level in levels.values() if not level.exempt]
     total = sum(level.nominal for level in levels.values())
     left = total - sum(level.least for level in levels.values() if level.exempt)

@@ -42,13 +42,31 @@ _LIMITS = {
 
 
 class Tally:
-    """Counts of one flow schema at one priority level."""
+    """Counts of one flow schema at one priority level.
 
-    __slots__ = ("dispatched", "executing", "labels", "seats_in_use", "seats_waiting", "waiting")
+    The usual request takes one seat (`single`), finds its queue empty (`straight`) and does not wait (`at_once`): that
+    is counted here, and told to the histograms before they are read.
+    """
+
+    __slots__ = (
+        "at_once",
+        "dispatched",
+        "executing",
+        "labels",
+        "regular",
+        "seats_in_use",
+        "seats_waiting",
+        "single",
+        "straight",
+        "waiting",
+        "watch",
+    )
 
     def __init__(self, labels: Labels) -> None:
         self.labels = labels
+        self.regular, self.watch = (*labels, "regular"), (*labels, "watch")
         self.dispatched = self.waiting = self.seats_waiting = self.executing = self.seats_in_use = 0
+        self.single = self.straight = self.at_once = 0
 
 
 class FlowControlMetrics:
@@ -85,6 +103,7 @@ class FlowControlMetrics:
         self.watches = registry.histogram(
             f"{_PREFIX}watch_count_samples", "Watchers that writes had to be told to.", _WATCHES, _FLOW
         )
+        registry.before_reading(self._tell_usual)
         self.limits = {name: registry.gauge(_PREFIX + name, help, _LEVEL) for name, help in _LIMITS.items()}
         self.fair_fraction = registry.gauge(
             f"{_PREFIX}seat_fair_frac", "The part of its target that each level is given which no bound holds."
@@ -96,6 +115,16 @@ class FlowControlMetrics:
         if found is None:
             found = self._tallies[labels] = Tally(labels)
         return found
+
+    def _tell_usual(self) -> None:
+        for labels, tally in self._tallies.items():
+            if tally.single:
+                self.estimated.observe(1, labels, tally.single)
+            if tally.straight:
+                self.queue_length.observe(1, labels, tally.straight)
+            if tally.at_once:
+                self.wait.observe(0.0, (*labels, "true"), tally.at_once)
+            tally.single = tally.straight = tally.at_once = 0
 
     def _reader(self, attribute: str) -> Callable[[], Iterable[tuple[Labels, float]]]:
         value = attrgetter(attribute)

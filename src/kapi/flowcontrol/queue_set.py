@@ -15,15 +15,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kapi.api.call import Call
-from kapi.flowcontrol.demand import Demand
+from kapi.flowcontrol.demand import Demand, Observed
 from kapi.flowcontrol.flow import Flow
 from kapi.flowcontrol.metrics import FlowControlMetrics
 from kapi.flowcontrol.shuffle_sharding import deal, flow_hash
 from kapi.flowcontrol.ticket import EXECUTING, Ticket
-from kapi.flowcontrol.work import Work
-
-ESTIMATED_SECONDS = 0.003
-_REGULAR, _WATCH = "regular", "watch"
+from kapi.flowcontrol.work import ESTIMATED_SECONDS, Work
 
 
 class Queuing(NamedTuple):
@@ -65,7 +62,7 @@ class Queue:
     def _add(self, ticket: Ticket, sign: int) -> None:
         self.initial_sum += sign * ticket.work.initial
         self.seats_sum += sign * ticket.work.seats
-        self.work_sum = self.work_sum + sign * ticket.total_work if self.waiting else 0.0
+        self.work_sum = self.work_sum + sign * ticket.work.total if self.waiting else 0.0
 
     def bound(self) -> None:
         """Nothing starts before it came: a queue that could not use its due must not save it up."""
@@ -90,7 +87,7 @@ class QueueSet:
         self._now = now
         self._metrics = metrics
         self._queuing = REJECT
-        self._synced = now()
+        self.synced = now()  # when it last accounted for the time
         self._active = 0  # queues that are not idle
         self._backlog: dict[Queue, None] = {}  # queues in which requests wait
         self._robin = 0
@@ -100,13 +97,12 @@ class QueueSet:
 
     def configure(self, queuing: Queuing, limit: int) -> None:
         """New settings hold at once; queues that are too many go when they are empty."""
-        now = self._now()
-        self._sync(now)
+        self._advance()
         self._queuing = queuing
         self.limit = limit
         self.queues += [Queue(index) for index in range(len(self.queues), queuing.queues)]
         self._drop_surplus()
-        self._dispatch(now)
+        self._dispatch()
 
     def deal(self, schema: str, distinguisher: str) -> tuple[int, ...]:
         """The hand of a flow, good until the next `configure`."""
@@ -133,34 +129,31 @@ class QueueSet:
 
     def start(self, flow: Flow, work: Work, call: Call) -> Ticket | None:
         """Executing, waiting, or None: refused."""
-        now = self._now()
-        self._sync(now)
+        self._advance()
         if self._queuing.queues < 1:
             if not self._accommodates(work.seats):
                 self._refuse(flow, "concurrency-limit")
                 return None
-            queue = None
-        else:
-            queue = self._shortest(flow.hand)
-        ticket = Ticket(self, queue, flow, work, call)
-        ticket.arrived = now
-        ticket.arrival_r = self.current_r
-        ticket.total_work = work.initial * ESTIMATED_SECONDS + work.final * work.latency
-        if queue is None:
-            self._execute(ticket, now)
+            ticket = Ticket(self, None, flow, work, call)
+            self._execute(ticket)
             return ticket
-        if queue.idle:
-            queue.next_r = self.current_r
-            self._active += 1
+        queue = self._shortest(flow.hand)
+        if not queue.waiting:
+            if not queue.executing:
+                queue.next_r = self.current_r
+                self._active += 1
+            flow.tally.straight += 1
         elif self.seats_in_use >= self.limit and len(queue.waiting) >= self._queuing.length:
             self._refuse(flow, "queue-full")
             return None
-        self._metrics.queue_length.observe(len(queue.waiting) + 1, flow.tally.labels)
-        if not self.waiting and self.seats_in_use < self.limit and self._accommodates(work.seats):
-            self._execute(ticket, now)
         else:
-            self._enqueue(ticket, queue, now)
-            self._dispatch(now)
+            self._metrics.queue_length.observe(len(queue.waiting) + 1, flow.tally.labels)
+        ticket = Ticket(self, queue, flow, work, call)
+        if not self.waiting and self.seats_in_use < self.limit and self._accommodates(work.seats):
+            self._execute(ticket)
+        else:
+            self._enqueue(ticket, queue)
+            self._dispatch()
         return ticket
 
     def _refuse(self, flow: Flow, reason: str) -> None:
@@ -182,7 +175,7 @@ class QueueSet:
             return first
         return min((self.queues[card] for card in hand[offset:] + hand[:offset]), key=lambda queue: queue.work_sum)
 
-    def _enqueue(self, ticket: Ticket, queue: Queue, now: float) -> None:
+    def _enqueue(self, ticket: Ticket, queue: Queue) -> None:
         queue.put(ticket)
         queue.bound()
         self._backlog[queue] = None
@@ -192,7 +185,7 @@ class QueueSet:
         tally.waiting += 1
         tally.seats_waiting += seats
         self._metrics.in_queue[ticket.kind] += 1
-        self.demand.set(self.seats_in_use + self.seats_waiting, now)
+        self._note_demand()
 
     def _dequeue(self, ticket: Ticket, queue: Queue) -> None:
         queue.take(ticket)
@@ -207,7 +200,7 @@ class QueueSet:
 
     # Its turn comes
 
-    def _dispatch(self, now: float) -> None:
+    def _dispatch(self) -> None:
         while self.waiting and self.seats_in_use < self.limit:
             queue = self._next_queue()
             ticket = next(iter(queue.waiting))
@@ -217,7 +210,7 @@ class QueueSet:
             self._robin = queue.index
             self._dequeue(ticket, queue)
             if ticket.admit():
-                self._execute(ticket, now)
+                self._execute(ticket)
             else:
                 self._now_idle(queue)
             queue.bound()
@@ -227,21 +220,21 @@ class QueueSet:
         after, count = self._robin + 1, len(self.queues)
 
         def rank(queue: Queue) -> tuple[float, int]:
-            return queue.next_r + next(iter(queue.waiting)).total_work, (queue.index - after) % count
+            return queue.next_r + next(iter(queue.waiting)).work.total, (queue.index - after) % count
 
         return min(self._backlog, key=rank)
 
-    def _execute(self, ticket: Ticket, now: float) -> None:
+    def _execute(self, ticket: Ticket) -> None:
         work, tally, queue = ticket.work, ticket.flow.tally, ticket.queue
         seats = work.seats
         ticket.state = EXECUTING
-        ticket.started = now
+        ticket.started = self.synced
         if queue is None:
             self.queueless[ticket] = None
         else:
             queue.executing[ticket] = None
             queue.seats_in_use += seats
-            queue.next_r += ticket.total_work
+            queue.next_r += ticket.work.total
         self.executing += 1
         self.dispatched += 1
         self.seats_in_use += seats
@@ -249,15 +242,15 @@ class QueueSet:
         tally.seats_in_use += seats
         tally.dispatched += 1
         self._metrics.in_flight[ticket.kind] += 1
-        self.demand.set(self.seats_in_use + self.seats_waiting, now)
+        self._note_demand()
 
     # It is over
 
     def leave(self, ticket: Ticket) -> None:
         """Nobody waits for it any more."""
-        queue, now = ticket.queue, self._now()
+        queue = ticket.queue
         assert queue is not None, "what has no queue does not wait"
-        self._sync(now)
+        self._advance()
         if ticket in queue.waiting:
             self._dequeue(ticket, queue)
             queue.bound()
@@ -265,63 +258,73 @@ class QueueSet:
         self.rejected += 1
         self.cancelled += 1
         self._metrics.rejected.inc((*ticket.flow.tally.labels, "time-out"))
-        self.demand.set(self.seats_in_use + self.seats_waiting, now)
-        self._dispatch(now)
-        self._tell_idle()
+        self._go_on()
 
     def finish(self, ticket: Ticket) -> None:
-        now = self._now()
-        self._sync(now)
-        work, flow, queue = ticket.work, ticket.flow, ticket.queue
+        self._advance()
+        work, tally, queue = ticket.work, ticket.flow.tally, ticket.queue
+        took = self.synced - ticket.started
         self.executing -= 1
-        flow.tally.executing -= 1
+        tally.executing -= 1
         self._metrics.in_flight[ticket.kind] -= 1
-        kind = _WATCH if ticket.call.info.verb == "watch" else _REGULAR
-        self._metrics.execution.observe(now - ticket.started, (*flow.tally.labels, kind))
+        self._metrics.execution.observe(took, tally.watch if ticket.call.info.verb == "watch" else tally.regular)
         if queue is None:
             del self.queueless[ticket]
         else:
             del queue.executing[ticket]
-            queue.next_r -= work.initial * (ESTIMATED_SECONDS - (now - ticket.started))
+            queue.next_r -= work.initial * (ESTIMATED_SECONDS - took)
             queue.bound()
             self._now_idle(queue)
         if work.latency > 0:
             asyncio.get_running_loop().call_later(work.latency, self._linger_no_more, ticket)
         else:
-            self._release(ticket, now)
-        self._dispatch(now)
-        self._tell_idle()
+            self._release(ticket)
+        self._go_on()
 
     def _linger_no_more(self, ticket: Ticket) -> None:
-        now = self._now()
-        self._sync(now)
-        self._release(ticket, now)
-        self._dispatch(now)
+        self._advance()
+        self._release(ticket)
+        self._go_on()
 
-    def _release(self, ticket: Ticket, now: float) -> None:
+    def _release(self, ticket: Ticket) -> None:
         seats, queue = ticket.work.seats, ticket.queue
         self.seats_in_use -= seats
         ticket.flow.tally.seats_in_use -= seats
-        self.demand.set(self.seats_in_use + self.seats_waiting, now)
         if queue is not None:
             queue.seats_in_use -= seats
-            if len(self.queues) > max(self._queuing.queues, 0):
+            if len(self.queues) > self._queuing.queues:
                 self._drop_surplus()
 
     def _now_idle(self, queue: Queue) -> None:
         """After one left the queue or ended: it may have been the last."""
-        if queue.idle:
+        if not queue.waiting and not queue.executing:
             self._active -= 1
 
-    def _tell_idle(self) -> None:
+    def _go_on(self) -> None:
+        if self.waiting:
+            self._dispatch()
         if self.on_idle is not None and self.idle:
             self.on_idle()
 
-    # Virtual time
+    # Time
 
-    def _sync(self, now: float) -> None:
-        """Advance R for the time in which the queues were as they are now."""
-        if self._active:
-            seats = min(self.seats_in_use + self.seats_waiting, self.limit)
-            self.current_r += seats / self._active * (now - self._synced)
-        self._synced = now
+    def _advance(self) -> None:
+        """Account for the time in which everything was as it is now, before that changes."""
+        now = self._now()
+        demand = self.seats_in_use + self.seats_waiting
+        if demand:
+            seconds = now - self.synced
+            self.demand.add(demand, seconds)
+            if self._active:
+                self.current_r += min(demand, self.limit) / self._active * seconds
+        self.synced = now
+
+    def _note_demand(self) -> None:
+        demand = self.seats_in_use + self.seats_waiting
+        if demand > self.demand.high:
+            self.demand.high = demand
+
+    def observed(self) -> Observed:
+        """The demand for seats since the last time this was asked."""
+        self._advance()
+        return self.demand.read(self.seats_in_use + self.seats_waiting, self.synced)

@@ -39,7 +39,6 @@ class Ticket:
         "set",
         "started",
         "state",
-        "total_work",
         "work",
     )
 
@@ -51,7 +50,9 @@ class Ticket:
         self.call = call
         self.kind = READ_ONLY if call.info.verb in READS else MUTATING
         self.state = WAITING
-        self.arrived = self.started = self.arrival_r = self.total_work = 0.0
+        self.arrived = queue_set.synced
+        self.arrival_r = queue_set.current_r
+        self.started = 0.0
         self._decision: asyncio.Future[bool] | None = None
 
     async def admitted(self, seconds: float) -> bool:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 BYTES_PER_SEAT = 100_000
 WATCHES_PER_SEAT = 10
 EVENT_SECONDS = 0.005
+# How long a request is guessed to take, as upstream guesses.
+ESTIMATED_SECONDS = 0.003
 MOST_LIST_SEATS = 100
 MOST_MUTATING_SEATS = 10
 # A list from the cache is sent piece by piece: it never needs more memory than this.
@@ -26,15 +28,16 @@ _LISTING = frozenset(("list", "watch"))
 
 
 class Work:
-    """`final` seats are held for `latency` seconds after the request has been answered."""
+    """`final` seats are held for `latency` seconds after the request has been answered; `total` is in seat-seconds."""
 
-    __slots__ = ("final", "initial", "latency", "seats")
+    __slots__ = ("final", "initial", "latency", "seats", "total")
 
     def __init__(self, initial: int = 1, final: int = 0, latency: float = 0.0) -> None:
         self.initial = initial
         self.final = final
         self.latency = latency
         self.seats = max(initial, final)
+        self.total = initial * ESTIMATED_SECONDS + final * latency
 
 
 class Stats(NamedTuple):
@@ -65,7 +68,10 @@ class Estimator:
             work = self._mutating(info, flow)
         else:
             work = ONE_SEAT
-        self._metrics.estimated.observe(work.seats, flow.tally.labels)
+        if work is ONE_SEAT:
+            flow.tally.single += 1
+        else:
+            self._metrics.estimated.observe(work.seats, flow.tally.labels)
         return work
 
     def _list(self, info: RequestInfo, params: Params, most: int) -> Work:

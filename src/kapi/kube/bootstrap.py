@@ -18,7 +18,13 @@ from kapi.api.clock import rfc3339
 from kapi.api.gvk import GroupResource
 from kapi.api.objects import Object
 from kapi.api.uid import new_uid
-from kapi.kube.reconcile import is_other_binding, reconciled_binding, reconciled_flow_control, reconciled_role
+from kapi.kube.reconcile import (
+    is_left_over,
+    is_other_binding,
+    reconciled_binding,
+    reconciled_flow_control,
+    reconciled_role,
+)
 from kapi.registry.store import Store
 from kapi.server.hooks import HookContext
 from kapi.server.server import GenericServer
@@ -27,6 +33,7 @@ from kapi.storage.objects import Query
 from kapi.telemetry.log import log
 
 _RETRY = 0.5
+_UPKEEP = 60.0
 Reconcile = Callable[[Object, Object], Object | None]
 _RECONCILE: Mapping[str, Reconcile] = {
     "clusterroles": reconciled_role,
@@ -38,6 +45,8 @@ _RECONCILE: Mapping[str, Reconcile] = {
     # What a priority class says cannot be changed: one that is there is right.
     "priorityclasses": lambda found, wanted: None,
 }
+# Users may delete what these bring back: as upstream, within a minute. Roles and classes wait for the next start.
+_KEPT = frozenset(("flow_control",))
 # Post-start hook → its data.
 _HOOKS = {
     "rbac/bootstrap-roles": "rbac",
@@ -61,13 +70,26 @@ class Bootstrap:
     async def run(self, context: HookContext) -> None:
         data = files("kapi.kube").joinpath(f"data/{self._name}.json")
         wanted: dict[str, list[Object]] = orjson.loads(data.read_bytes())
-        while not context.stopped.is_set():
-            try:
-                await asyncio.gather(*(self._ensure(key, objects, context.client) for key, objects in wanted.items()))
+        while not await self._ensure_all(wanted, context.client):
+            if context.stopped.is_set():
                 return
-            except (kv.StorageError, errors.APIError) as error:
-                log.warning("bootstrap_failed", objects=self._name, error=str(error))
-                await asyncio.sleep(_RETRY)
+            await asyncio.sleep(_RETRY)
+        if self._name in _KEPT:
+            context.spawn(self._keep(wanted, context.client), name=f"{self._name}-upkeep")
+
+    async def _keep(self, wanted: dict[str, list[Object]], client: Client) -> None:
+        while True:
+            await asyncio.sleep(_UPKEEP)
+            await self._ensure_all(wanted, client)
+
+    async def _ensure_all(self, wanted: dict[str, list[Object]], client: Client) -> bool:
+        """Whether all are now as they should be."""
+        try:
+            await asyncio.gather(*(self._ensure(key, objects, client) for key, objects in wanted.items()))
+        except (kv.StorageError, errors.APIError) as error:
+            log.warning("bootstrap_failed", objects=self._name, error=str(error))
+            return False
+        return True
 
     async def _ensure(self, key: str, wanted: list[Object], client: Client) -> None:
         plural, _, group = key.partition(".")
@@ -80,6 +102,9 @@ class Bootstrap:
         for k, new in pairs:
             if k in found:
                 await _reconcile(store, client, found[k].object, new)
+        for k in found.keys() - set(keys):
+            if is_left_over(found[k].object):
+                await client.delete(_path(store, found[k].object))
 
 
 async def _create(store: Store, key: str, wanted: Object) -> None:

@@ -12,6 +12,7 @@ from kapi.flowcontrol.mandatory import FLOW_SCHEMAS, PRIORITY_LEVELS
 
 _RBAC_OPT_OUT = "rbac.authorization.kubernetes.io/autoupdate"
 _APF_AUTO = "apf.kubernetes.io/autoupdate-spec"
+_TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
 
 
 def reconciled_role(found: Object, wanted: Object) -> Object | None:
@@ -73,7 +74,7 @@ def reconciled_flow_control(found: Object, wanted: Object) -> Object | None:
             # How much others may borrow from the exempt level is for users to say.
             spec = {**spec, "exempt": found["spec"]["exempt"]}
     elif _APF_AUTO in annotations:
-        follows = annotations[_APF_AUTO] == "true"
+        follows = annotations[_APF_AUTO] in _TRUE
     else:
         follows = metadata.get("generation", 1) == 1
     said = {**annotations, _APF_AUTO: "true" if follows else "false"}
@@ -81,3 +82,8 @@ def reconciled_flow_control(found: Object, wanted: Object) -> Object | None:
     if follows:
         new["spec"] = spec
     return new if new != found else None
+
+
+def is_left_over(found: Object) -> bool:
+    """Whether it says that the server sees to it, though the server knows no such object (any more)."""
+    return (found["metadata"].get("annotations") or {}).get(_APF_AUTO) in _TRUE

@@ -88,12 +88,12 @@ class Histogram:
         self.buckets = tuple(buckets)
         self.values: dict[Labels, list[float]] = {}
 
-    def observe(self, value: float, labels: Labels = ()) -> None:
+    def observe(self, value: float, labels: Labels = (), times: int = 1) -> None:
         counts = self.values.get(labels)
         if counts is None:
             counts = self.values[labels] = [0] * (len(self.buckets) + 2)
-        counts[bisect_left(self.buckets, value)] += 1
-        counts[-1] += value
+        counts[bisect_left(self.buckets, value)] += times
+        counts[-1] += value * times
 
     def samples(self) -> Iterator[str]:
         names = (*self.labels, "le")
@@ -113,6 +113,7 @@ class Registry:
 
     def __init__(self) -> None:
         self._metrics: dict[str, Metric] = {}
+        self._before: list[Callable[[], None]] = []
 
     def counter(self, name: str, help: str, labels: Sequence[str] = ()) -> Counter:
         metric = Counter(name, help, labels)
@@ -134,8 +135,14 @@ class Registry:
             raise ValueError(f"metric {metric.name} is registered already")
         self._metrics[metric.name] = metric
 
+    def before_reading(self, callback: Callable[[], None]) -> None:
+        """Call this before the metrics are read: what is counted elsewhere can be added then."""
+        self._before.append(callback)
+
     def text(self) -> bytes:
         """Everything, in the Prometheus text format 0.0.4, sorted by name."""
+        for callback in self._before:
+            callback()
         lines: list[str] = []
         for _, metric in sorted(self._metrics.items()):
             samples = list(metric.samples())
