@@ -52,15 +52,29 @@ class Connection:
             body += piece
         return body
 
+    async def try_slowly(self, ask: Ask, seconds: float) -> int:
+        """Send its body only after so many seconds; the status of the answer."""
+        message = ask.encode()
+        self._writer.write(message[: -len(ask.body)])
+        if seconds:
+            await asyncio.sleep(seconds)
+        self._writer.write(ask.body)
+        status = await self._head()
+        await self._reader.readexactly(self._length or 0)
+        return status
+
     async def begin(self, ask: Ask) -> None:
         """Send it and read the head of the answer."""
         self._writer.write(ask.encode())
-        head = (await self._reader.readuntil(b"\r\n\r\n")).lower()
-        status = int(head[9:12])
+        status = await self._head()
         if status != ask.status:
             raise RuntimeError(f"{ask.method} {ask.path}: {status}")
+
+    async def _head(self) -> int:
+        head = (await self._reader.readuntil(b"\r\n\r\n")).lower()
         _, found, rest = head.partition(b"content-length: ")
         self._length = int(rest.partition(b"\r\n")[0]) if found else None
+        return int(head[9:12])
 
     async def chunk(self) -> bytes:
         size = int(await self._reader.readuntil(b"\r\n"), 16)

@@ -20,8 +20,9 @@ PATIENCE = 60.0
 class Target:
     """One server, its certificates and its data in a folder; every start is on the same data."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **flags: str) -> None:
         self._folder = folder
+        self._flags = {name.replace("_", "-"): value for name, value in flags.items()}
         self._authority = Authority(folder / "pki")
         self._serving = self._authority.issue_server(["localhost"], ["127.0.0.1"])
         self._process: subprocess.Popen[bytes] | None = None
@@ -39,6 +40,7 @@ class Target:
             "tls-cert-file": certificate,
             "tls-private-key-file": key,
             "client-ca-file": self._authority.ensure(),
+            **self._flags,
         }
         command = [str(Path(sys.executable).with_name("kube-apiserver")), *(f"--{n}={v}" for n, v in flags.items())]
         context = self.context()
@@ -59,10 +61,10 @@ class Target:
         self._process.wait(PATIENCE)
         return time.perf_counter() - began
 
-    def context(self) -> ssl.SSLContext:
-        """The administrator's side of TLS."""
+    def context(self, user: str = "benchmark", group: str = "system:masters") -> ssl.SSLContext:
+        """A client's side of TLS: the administrator's, or that of whoever is named."""
         context = ssl.create_default_context(cafile=str(self._authority.ensure()))
-        context.load_cert_chain(*self._authority.issue_client("benchmark", ["system:masters"]))
+        context.load_cert_chain(*self._authority.issue_client(user, [group], pair_name=f"client-{user}"))
         return context
 
     def metric(self, name: str) -> float:
