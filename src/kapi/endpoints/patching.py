@@ -77,7 +77,7 @@ class Patching:
         self._endpoint = endpoint
         self._kind = kind
         self._options = options
-        self._duplicates: list[str] = []  # fields that stand twice in the patch
+        self._problems: list[str] = []  # fields that stand twice in the patch, or mean nothing there
         if kind == CONTENT_TYPES["apply"]:
             self._patch = self._parse_config(body)
         else:
@@ -85,7 +85,9 @@ class Patching:
             if options.field_validation != "Ignore" and json.has_duplicates(body, self._patch):
                 found = strict_problems(None, json.loads_exactly(body, pairs=True))
                 prefix = "json patch " if kind == CONTENT_TYPES["json"] else ""
-                self._duplicates = [prefix + problem for problem in found]
+                self._problems = [prefix + problem for problem in found]
+            if kind == CONTENT_TYPES["json"]:
+                self._problems += _unknown_to_json_patch(self._patch)
 
     # Reading the patch
 
@@ -192,7 +194,7 @@ class Patching:
         if resource.untyped is not None and self._kind == CONTENT_TYPES["apply"]:
             paths = []  # as upstream: what a custom resource's schema does not know goes without a word
         unknown = [f'unknown field "{path}"' for path in paths]
-        problems = [*self._duplicates, *unknown]
+        problems = [*self._problems, *unknown]
         if problems and self._options.field_validation == "Strict":
             raise self._unfit(orjson.loads(shown), strict_message(problems))
         if self._options.field_validation == "Warn":
@@ -232,6 +234,17 @@ class Patching:
     def _unfit(new: Any, why: str) -> errors.Invalid:
         shown = orjson.dumps(_as_go_writes(new)).decode()
         return errors.Invalid(GroupKind("", ""), "", [invalid("patch", shown, why)])
+
+
+_JSON_PATCH_FIELDS = frozenset(("op", "path", "from", "value"))
+
+
+def _unknown_to_json_patch(patch: Any) -> list[str]:
+    return [
+        f'json patch unknown field "[{index}].{name}"'
+        for index, operation in enumerate(patch or ())
+        for name in sorted((operation or {}).keys() - _JSON_PATCH_FIELDS)
+    ]
 
 
 _METADATA_ORDER = (
