@@ -2,8 +2,8 @@
 
     python tools/recordings.py [FOLDER-OR-FILE ...] [--shared DIR] [-v]
 
-Without arguments, every folder of recordings that the default settings fit. Prints a line per file and, at the end,
-`N passed, N failed`.
+Without arguments, every folder of recordings. Those of `flags-b` and `flags-c` were made with other settings, and get
+a server of their own. Prints a line per file and, at the end, `N passed, N failed`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,34 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-FOLDERS = ("semantics", "resources", "security", "admission", "custom-resources", "connect")
+FOLDERS = ("semantics", "resources", "security", "admission", "custom-resources", "connect", "flags-b", "flags-c")
 TOKENS = 'admintoken,admin,admin,"system:masters"\nusertoken,alice,alice,"dev"\n'
 # Files that want a store of their own: lists of everything first, compacted history last.
 FIRST, LAST = ("disc-",), ("read-compacted",)
+
+
+def more_settings(folder: str, scripts: Path) -> list[str]:
+    """What the server was recorded with besides, for this folder."""
+    if folder == "flags-b":
+        return [
+            "--service-cluster-ip-range=10.96.0.0/24,fd00:10:96::/112",
+            "--enable-admission-plugins=NodeRestriction",
+        ]
+    if folder == "flags-c":
+        return [
+            "--authorization-mode=ABAC,RBAC",
+            f"--authorization-policy-file={scripts / 'abac.jsonl'}",
+            "--anonymous-auth=false",
+            "--allow-privileged=true",
+            f"--admission-control-config-file={scripts / 'admission.yaml'}",
+            "--enable-admission-plugins=AlwaysPullImages,DenyServiceExternalIPs,OwnerReferencesPermissionEnforcement,"
+            "LimitPodHardAntiAffinityTopology,ExtendedResourceToleration,PodNodeSelector,PodTolerationRestriction,"
+            "EventRateLimit",
+        ]
+    return []
 
 
 def settings(directory: Path, port: int) -> list[str]:
@@ -65,13 +86,15 @@ def settings(directory: Path, port: int) -> list[str]:
 
 
 @contextlib.contextmanager
-def server() -> Iterator[str]:
-    """A server with the recorded settings; its URL."""
+def server(more: list[str]) -> Iterator[str]:
+    """A server with the recorded settings, of which `more` replace those of the same name; its URL."""
     with tempfile.TemporaryDirectory() as name, socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
         directory = Path(name)
         free.close()
-        command = [str(Path(sys.executable).with_name("kube-apiserver")), *settings(directory, port)]
+        replaced = {flag.partition("=")[0] for flag in more}
+        flags = [flag for flag in settings(directory, port) if flag.partition("=")[0] not in replaced]
+        command = [str(Path(sys.executable).with_name("kube-apiserver")), *flags, *more]
         with (directory / "log").open("w") as log, subprocess.Popen(command, stderr=log) as process:
             try:
                 url = f"https://127.0.0.1:{port}"
@@ -84,10 +107,11 @@ def server() -> Iterator[str]:
 
 def wait_ready(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
     context = ssl._create_unverified_context()
+    request = urllib.request.Request(f"{url}/readyz", headers={"Authorization": "Bearer admintoken"})
     for _ in range(600):
         if process.poll() is not None:
             raise SystemExit(f"the server ended with status {process.returncode}:\n{log.read_text()}")
-        with contextlib.suppress(OSError), urllib.request.urlopen(f"{url}/readyz", context=context):
+        with contextlib.suppress(OSError), urllib.request.urlopen(request, context=context):
             return
         time.sleep(0.05)
     raise SystemExit(f"the server did not get ready:\n{log.read_text()}")
@@ -117,16 +141,26 @@ def main() -> int:
     parser.add_argument("-v", "--verbose", action="store_true", help="show the differences")
     args = parser.parse_args()
     passed = failed = 0
-    with server() as url:
-        for name in args.names or FOLDERS:
-            path = Path(name) if Path(name).exists() else args.shared / "wire" / name
-            files = sorted(path.glob("*.json"), key=order) if path.is_dir() else [path]
+    for folder, files in by_folder(args.names or FOLDERS, args.shared / "wire").items():
+        with server(more_settings(folder, args.shared / "wire" / "scripts")) as url:
             for file in files:
                 right, wrong = replay(args.shared / "tools" / "wire.py", file, url, verbose=args.verbose)
                 passed, failed = passed + right, failed + wrong
-                print(f"{right:5d} passed {wrong:4d} failed  {path.name}/{file.name}", flush=True)
+                print(f"{right:5d} passed {wrong:4d} failed  {file.parent.name}/{file.name}", flush=True)
     print(f"{passed} passed, {failed} failed")
     return 0
+
+
+def by_folder(names: Iterable[str], wire: Path) -> dict[str, list[Path]]:
+    """The files to replay, by the folder whose settings they want; most folders want none of their own."""
+    found: dict[str, list[Path]] = {}
+    for name in names:
+        path = Path(name) if Path(name).exists() else wire / name
+        files = sorted(path.glob("*.json"), key=order) if path.is_dir() else [path]
+        for file in files:
+            own = file.parent.name if more_settings(file.parent.name, wire) else ""
+            found.setdefault(own, []).append(file)
+    return found
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ def explain(error: Exception) -> Problem | None:
     # Imported here: this is the way out, and the way in must not pay for it.
     from kapi.authn.ca_bundle import CABundleError
     from kapi.authn.token_file import TokenFileError
+    from kapi.authz.abac import PolicyFileError
     from kapi.storage.kv import StorageError
     from kapi.wire.pki import CertificateError
 
@@ -34,7 +35,7 @@ def explain(error: Exception) -> Problem | None:
         return Problem(
             str(error), "Check the file's owner and mode, or start with another --data-dir to get new certificates."
         )
-    if isinstance(error, (StorageError, CABundleError, TokenFileError)):
+    if isinstance(error, (StorageError, CABundleError, TokenFileError, PolicyFileError)):
         return Problem(str(error))  # their own words say what to do
     if isinstance(error, OSError):
         return _explain_os(error)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from kapi.options import checks
 from kapi.options.flag import Refused, flag
 from kapi.options.kinds import DURATION, STRING, STRINGS
 
 MODES = ("AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node")
-_MISSING = ("ABAC", "Webhook")
+_MISSING = ("Webhook",)
 _NO_WEBHOOK = Refused("requests are not sent to a webhook for authorization yet")
 
 
@@ -18,7 +19,7 @@ def _modes(values: tuple[str, ...]) -> str | None:
         if value not in MODES:
             return f'"{value}" is not a valid mode'
         if value in _MISSING:
-            return f"{value} is not there yet; AlwaysAllow, AlwaysDeny, Node and RBAC are accepted"
+            return f"{value} is not there yet; the other modes are accepted"
     if len(set(values)) != len(values):
         quoted = " ".join(f'"{value}"' for value in values)
         return f"[{quoted}] has mode specified more than once"
@@ -42,7 +43,7 @@ class AuthorizationOptions:
         check=_modes,
     )
     authorization_policy_file: str = flag(
-        STRING, "The policy of the ABAC mode.", standing=Refused("there is no ABAC mode yet")
+        STRING, "The policy of the ABAC mode: a file with one JSON object per line.", check=checks.readable
     )
     authorization_webhook_cache_authorized_ttl: float = flag(
         DURATION, "For how long the webhook's consents are kept.", default=300.0, standing=_NO_WEBHOOK
@@ -58,4 +59,9 @@ class AuthorizationOptions:
     )
 
     def validate(self) -> list[str]:
-        return []
+        errors = []
+        if "ABAC" in self.authorization_mode and not self.authorization_policy_file:
+            errors.append("authorization-mode ABAC's authorization policy file not passed")
+        if self.authorization_policy_file and "ABAC" not in self.authorization_mode:
+            errors.append("cannot specify --authorization-policy-file without mode ABAC")
+        return errors
