@@ -188,4 +188,4 @@ def test_capabilities_and_gates_are_part_of_the_result(finish: Finish) -> None:
 
 def test_flags_that_take_effect_later_are_told(finish: Finish) -> None:
     assert finish().pending == ()
-    assert "bootstrap tokens are not accepted" in finish("--enable-bootstrap-token-auth").pending[0]
+    assert "no profiler is served" in finish("--profiling").pending[0]

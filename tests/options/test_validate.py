@@ -275,4 +275,4 @@ def test_flags_that_take_effect_later_are_listed_only_when_they_ask_for_somethin
 
     assert listed() == []
     assert listed("--authorization-mode=AlwaysAllow", "--profiling=false", "--endpoint-reconciler-type=none") == []
-    assert listed("--enable-bootstrap-token-auth", "--profiling") == ["--profiling", "--enable-bootstrap-token-auth"]
+    assert listed("--profiling") == ["--profiling"]

@@ -101,6 +101,10 @@ def token_kinds(completed: CompletedOptions, accounts: ServiceAccounts) -> list[
         kinds.append(legacy_tokens(checked, used, lookup=options.service_account_lookup))
         if given.issuers:
             kinds.append(bound_tokens(given.issuers, checked))
+    if options.enable_bootstrap_token_auth:
+        from kapi.authn.bootstrap import BootstrapTokens  # only where it is asked for
+
+        kinds.append(BootstrapTokens(StoreGetter(accounts.stores), given.audiences, accounts.clock))
     return kinds
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kapi.api.user import User
 from kapi.authn.authenticator import as_authenticated
-from kapi.authn.tokens import Authenticated, shared_audiences
+from kapi.authn.tokens import Authenticated, for_own_audiences
 from kapi.telemetry.log import log
 
 
@@ -41,10 +41,7 @@ class TokenFile:
 
     async def authenticate_token(self, token: str, audiences: tuple[str, ...]) -> Authenticated | None:
         user = self._users.get(_key(token))
-        if user is None or not audiences:
-            return None if user is None else Authenticated(user)
-        shared = shared_audiences(self._audiences, audiences)
-        return Authenticated(user, shared) if shared else None
+        return None if user is None else for_own_audiences(user, self._audiences, audiences)
 
 
 def _add(users: dict[bytes, User], path: Path, number: int, record: list[str]) -> None:

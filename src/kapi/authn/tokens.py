@@ -73,3 +73,11 @@ class Tokens:
 def shared_audiences(own: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
     """In the order in which they are wanted."""
     return tuple(audience for audience in wanted if audience in own)
+
+
+def for_own_audiences(user: User, own: Sequence[str], wanted: tuple[str, ...]) -> Authenticated | None:
+    """A token that knows no audience is good for those of this API; None when others are wanted."""
+    if not wanted:
+        return Authenticated(user)
+    shared = shared_audiences(own, wanted)
+    return Authenticated(user, shared) if shared else None

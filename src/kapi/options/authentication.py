@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kapi.options import checks
-from kapi.options.flag import Later, Refused, flag
+from kapi.options.flag import Refused, flag
 from kapi.options.kinds import BOOL, DURATION, PAIRS, STRING, STRING_ARRAY, STRINGS
 
 _NO_OIDC = Refused("OpenID Connect tokens are not understood yet")
@@ -105,7 +105,6 @@ class AuthenticationOptions:
     enable_bootstrap_token_auth: bool = flag(
         BOOL,
         "Accept secrets of type bootstrap.kubernetes.io/token in kube-system as tokens.",
-        standing=Later("bootstrap tokens are not accepted"),
     )
     oidc_ca_file: str = flag(STRING, "The CA of the OpenID provider.", standing=_NO_OIDC)
     oidc_client_id: str = flag(STRING, "The client ID that tokens must be for.", standing=_NO_OIDC)
