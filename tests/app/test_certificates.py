@@ -96,7 +96,7 @@ def test_the_common_name_is_the_user_and_organizations_are_groups(new_server: Ne
         assert (status, body["reason"]) == (403, "Forbidden")
         assert body["message"] == (
             'configmaps is forbidden: User "alice" cannot list resource "configmaps" in API group "" '
-            'in the namespace "default": Everything is forbidden.'
+            'in the namespace "default": alwaysdeny: Everything is forbidden.'
         )
     with server.client("bob", "developers", "system:masters") as bob:
         assert bob.call("GET", path)[0] == 200

@@ -50,7 +50,7 @@ def test_every_error_is_reported_at_once() -> None:
         ("--authorization-mode=RBAC,RBAC", '--authorization-mode ["RBAC" "RBAC"] has mode specified more than once'),
         (
             "--authorization-mode=Webhook",
-            "--authorization-mode Webhook is not there yet; the other modes are accepted",
+            "authorization-mode Webhook's authorization config file not passed",
         ),
         ("--apiserver-count=0", "--apiserver-count should be a positive number, but value '0' provided"),
         (

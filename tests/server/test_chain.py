@@ -13,6 +13,7 @@ from kapi.authn.authenticator import Union
 from kapi.authn.bearer import BearerToken
 from kapi.authn.tokens import Authenticated, Tokens
 from kapi.authz.basic import AlwaysAllowPaths, AlwaysDeny, PrivilegedGroup
+from kapi.authz.union import Member
 from kapi.authz.union import Union as AuthorizerUnion
 from kapi.server.chain import build_insecure_handler_chain
 from kapi.server.server import GenericServer
@@ -29,7 +30,7 @@ class Names:
 def server(new_config):
     config = new_config(
         authenticator=Union([BearerToken(Tokens([Names()]))], anonymous=Anonymous()),
-        authorizer=AuthorizerUnion([PrivilegedGroup(), AlwaysAllowPaths(), AlwaysDeny()]),
+        authorizer=AuthorizerUnion([Member(PrivilegedGroup()), Member(AlwaysAllowPaths()), Member(AlwaysDeny())]),
         hsts_directives=("max-age=60",),
         cors_allowed_origins=("https://ui",),
     )

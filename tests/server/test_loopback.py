@@ -11,7 +11,7 @@ from kapi.api.client import APPLY_PATCH, error_from_status
 from kapi.api.errors import AlreadyExists, APIError, Conflict, NotFound, TooManyRequests
 from kapi.api.gvk import GroupResource
 from kapi.authz.basic import AlwaysDeny, PrivilegedGroup
-from kapi.authz.union import Union
+from kapi.authz.union import Member, Union
 from kapi.server.loopback import LoopbackClient
 from kapi.server.server import GenericServer
 from kapi.wire.messages import Response
@@ -55,7 +55,7 @@ async def in_pieces(output):
 
 @pytest.fixture
 def client(new_config):
-    config = new_config(authenticator=None, authorizer=Union([PrivilegedGroup(), AlwaysDeny()]))
+    config = new_config(authenticator=None, authorizer=Union([Member(PrivilegedGroup()), Member(AlwaysDeny())]))
     server = GenericServer("kube", config)
     server.api_groups["", "v1"] = echo
     server.prepare_run()

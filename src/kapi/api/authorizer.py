@@ -20,8 +20,11 @@ class Decision(Enum):
 
 
 class Verdict(NamedTuple):
+    """`error` tells what went wrong on the way: who is not allowed then may have been, had it not."""
+
     decision: Decision
     reason: str = ""
+    error: str = ""
 
 
 ALLOW = Verdict(Decision.ALLOW)

@@ -11,6 +11,7 @@ _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH
 # Subresources of namespaces that are not resources inside the namespace.
 _NAMESPACE_SUBRESOURCES = frozenset(("status", "finalize"))
 _SPECIAL_VERBS = frozenset(("proxy", "watch"))
+_SELECTING_VERBS = frozenset(("list", "watch", "deletecollection"))
 _SPECIAL_VERBS_NO_SUBRESOURCES = frozenset(("proxy",))
 
 
@@ -26,6 +27,7 @@ class RequestInfo:
         "api_version",
         "field_selector",
         "is_resource_request",
+        "label_selector",
         "name",
         "namespace",
         "parts",
@@ -42,7 +44,7 @@ class RequestInfo:
         self.is_resource_request = False
         self.api_prefix = self.api_group = self.api_version = ""
         self.namespace = self.resource = self.subresource = self.name = ""
-        self.field_selector = self.selected_name = ""
+        self.field_selector = self.label_selector = self.selected_name = ""
         self.parts: list[str] = []
 
     def with_verb(self, verb: str) -> RequestInfo:
@@ -76,7 +78,8 @@ def parse_request_info(method: str, raw_path: str, params: dict[str, list[str]])
     info.api_version = rest.pop(0)
     info.is_resource_request = True
     info.verb = _VERBS.get(method, "")
-    if rest[0] in _SPECIAL_VERBS:
+    verb_in_path = rest[0] in _SPECIAL_VERBS
+    if verb_in_path:
         if len(rest) < 2:
             raise BadRequestPath(f"unable to determine kind and namespace from url, {path}")
         info.verb = rest.pop(0)
@@ -94,8 +97,12 @@ def parse_request_info(method: str, raw_path: str, params: dict[str, list[str]])
         info.verb = "watch" if _true(params.get("watch")) else "list"
     elif not info.name and info.verb == "delete":
         info.verb = "deletecollection"
-    if "fieldSelector" in params and not info.name:
-        _select(info, params["fieldSelector"][0])
+    if params and not info.name:
+        if "fieldSelector" in params:
+            _select(info, params["fieldSelector"][0])
+        # As upstream: requests with their verb in the path do not all select, so nobody is asked about it.
+        if "labelSelector" in params and info.verb in _SELECTING_VERBS and not verb_in_path:
+            info.label_selector = params["labelSelector"][0]
     return info
 
 

@@ -8,7 +8,6 @@ from kapi.flowcontrol.control import FlowControl
 from kapi.options.complete import CompletedOptions
 from kapi.server.config import Capabilities, GenericConfig, Serving
 from kapi.server.health import Check
-from kapi.server.version import version_info
 from kapi.telemetry.instruments import Instruments
 from kapi.wire.bind import Bind
 from kapi.wire.limits import Limits
@@ -16,7 +15,11 @@ from kapi.wire.tls import SNICertificate, TLSConfig
 
 
 def generic_config(
-    completed: CompletedOptions, clock: Clock, checks: tuple[Check, ...], gatekeepers: Gatekeepers
+    completed: CompletedOptions,
+    clock: Clock,
+    instruments: Instruments,
+    checks: tuple[Check, ...],
+    gatekeepers: Gatekeepers,
 ) -> GenericConfig:
     options = completed.options
     generic = options.generic

@@ -22,6 +22,8 @@ from kapi.options.complete import CompletedOptions
 from kapi.server.hooks import HookContext, HookFailed
 from kapi.server.run import PreparedServer
 from kapi.server.signals import stop_on_signals
+from kapi.server.version import version_info
+from kapi.telemetry.instruments import Instruments
 from kapi.telemetry.log import log
 from kapi.wire import loop
 from kapi.wire.memory import keep_freed_memory
@@ -61,8 +63,9 @@ async def _run(completed: CompletedOptions, on_ready: Callable[[Ready], None] | 
         return
     try:
         clock = SystemClock()
-        keepers = gatekeepers(completed, clock)
-        config = generic_config(completed, clock, engines.checks(completed), keepers)
+        instruments = Instruments.create(version_info())
+        keepers = gatekeepers(completed, clock, instruments.registry)
+        config = generic_config(completed, clock, instruments, engines.checks(completed), keepers)
         chain = ServerChain(completed, config, engines, keepers.security)
         metrics = StorageMetrics(config.instruments.registry, engines, chain.factory)
 

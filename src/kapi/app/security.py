@@ -7,7 +7,7 @@ from typing import NamedTuple
 from kapi.api.clock import Clock
 from kapi.api.gvk import GroupResource
 from kapi.app.authentication import Keys, ServiceAccounts, build_authenticator, token_kinds
-from kapi.app.authorization import build_authorizer
+from kapi.app.authorization import Authorization, Mode
 from kapi.authn.authenticator import Authenticator
 from kapi.authn.token_issuer import TokenIssuer
 from kapi.authn.tokens import Tokens
@@ -20,6 +20,7 @@ from kapi.options.complete import CompletedOptions
 from kapi.registry.store import Store
 from kapi.resources.authentication.tokenrequests import TokenRequests
 from kapi.server.loopback import LoopbackClient
+from kapi.telemetry.metrics import Registry
 
 
 class Gatekeepers(NamedTuple):
@@ -30,8 +31,8 @@ class Gatekeepers(NamedTuple):
     loopback: LoopbackClient
 
 
-def gatekeepers(completed: CompletedOptions, clock: Clock) -> Gatekeepers:
-    """Raises what unreadable files raise: CABundleError, TokenFileError, PolicyFileError."""
+def gatekeepers(completed: CompletedOptions, clock: Clock, registry: Registry) -> Gatekeepers:
+    """Raises what unreadable files raise: CABundleError, TokenFileError, PolicyFileError, KubeconfigError."""
     stores: dict[GroupResource, Store] = {}
     keys, loopback, rbac, nodes = Keys(completed), LoopbackClient(), RBAC(), NodeGraph()
     tokens = Tokens(
@@ -39,11 +40,13 @@ def gatekeepers(completed: CompletedOptions, clock: Clock) -> Gatekeepers:
         completed.service_accounts.audiences,
         clock,
     )
-    authorizer, rule_sources = build_authorizer(completed, {"RBAC": rbac, "Node": NodeAuthorizer(nodes)})
+    modes: dict[str, Mode] = {"RBAC": rbac, "Node": NodeAuthorizer(nodes)}
+    authorization = Authorization(completed=completed, modes=modes, registry=registry, clock=clock)
+    authorizer, rules = authorization.build()
     security = Security(
         tokens=tokens,
         authorizer=authorizer,
-        rule_sources=rule_sources,
+        rules=rules,
         rbac=rbac,
         nodes=nodes,
         token_requests=_token_requests(completed, keys, clock, stores),

@@ -14,6 +14,7 @@ from kapi.api.objects import Object
 from kapi.api.request_info import RequestInfo
 from kapi.api.user import User
 from kapi.authz.bindings import Binding, Bindings, Caches, Role
+from kapi.authz.rules import aggregate
 from kapi.storage import kv
 
 GROUP = "rbac.authorization.k8s.io"
@@ -85,7 +86,7 @@ class RBAC:
                 if not rule.resource_names:
                     return ByName(tuple(named), verdict) if named else verdict
                 named.append((rule.resource_names, verdict))
-        rest = Verdict(Decision.NO_OPINION, f"RBAC: {_aggregate(missing)}" if missing else "")
+        rest = Verdict(Decision.NO_OPINION, f"RBAC: {aggregate(missing)}" if missing else "")
         return ByName(tuple(named), rest) if named else rest
 
     def _role(self, binding: Binding, missing: list[str]) -> Role | None:
@@ -104,7 +105,7 @@ class RBAC:
         await self._bindings.fill()
         missing: list[str] = []
         rules = list(self._rules(user, namespace, missing))
-        return rules, _aggregate(missing)
+        return rules, aggregate(missing)
 
     async def known_rules(self, user: User, namespace: str) -> KnownRules:
         rules, problem = await self.rules_for(user, namespace)
@@ -121,9 +122,3 @@ class RBAC:
         await self._bindings.fill()
         role = self._bindings.role(kind, namespace, name)
         return None if role is None else role.rules
-
-
-def _aggregate(messages: list[str]) -> str:
-    """As upstream prints several errors as one: each once, in brackets when there are several."""
-    distinct = list(dict.fromkeys(messages))
-    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]" if distinct else ""

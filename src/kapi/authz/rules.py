@@ -131,3 +131,9 @@ def describe(rule: Object) -> str:
 def go_strings(texts: Iterable[str]) -> str:
     """As Go prints a []string with %q."""
     return "[" + " ".join(go_quote(text) for text in texts) + "]"
+
+
+def aggregate(messages: Iterable[str]) -> str:
+    """As upstream prints several errors as one: each once, in brackets when there are several."""
+    distinct = list(dict.fromkeys(messages))
+    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]" if distinct else ""

@@ -28,6 +28,8 @@ def explain(error: Exception) -> Problem | None:
     from kapi.authn.ca_bundle import CABundleError
     from kapi.authn.token_file import TokenFileError
     from kapi.authz.abac import PolicyFileError
+    from kapi.codec.configuration import ConfigurationError
+    from kapi.proxy.kubeconfig import KubeconfigError
     from kapi.storage.kv import StorageError
     from kapi.wire.pki import CertificateError
 
@@ -35,8 +37,10 @@ def explain(error: Exception) -> Problem | None:
         return Problem(
             str(error), "Check the file's owner and mode, or start with another --data-dir to get new certificates."
         )
-    if isinstance(error, (StorageError, CABundleError, TokenFileError, PolicyFileError)):
-        return Problem(str(error))  # their own words say what to do
+    # Their own words say what to do.
+    known = (StorageError, CABundleError, TokenFileError, PolicyFileError, KubeconfigError, ConfigurationError)
+    if isinstance(error, known):
+        return Problem(str(error))
     if isinstance(error, OSError):
         return _explain_os(error)
     return None

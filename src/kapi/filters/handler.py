@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from kapi.api.call import Call
 from kapi.api.errors import APIError
+from kapi.api.fields import go_quote
 from kapi.authn.authenticator import TrustedIdentity
 from kapi.codec.status import status_response
 from kapi.wire.messages import Response, text
@@ -30,6 +31,14 @@ async def too_many_requests(retry_after: int = 1, headers: Sequence[tuple[bytes,
     """As upstream: plain text, because a Status costs more, and this is said when the server is at its limits."""
     waits = (b"retry-after", b"%d" % retry_after)
     return text(429, "Too many requests, please try again later.\n", [waits, *headers])
+
+
+def internal_error(target: str, error: str) -> Response:
+    """As upstream's responsewriters.InternalError: plain text, safe to be taken for HTML."""
+    said = f"Internal Server Error: {go_quote(target)}: {error}"
+    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+        said = said.replace(character, entity)
+    return text(500, f"{said}\n")
 
 
 def exempt_from_shutdown(call: Call) -> bool:

@@ -34,7 +34,7 @@ class Security:
 
     tokens: Tokens
     authorizer: Authorizer
-    rule_sources: tuple[RuleSource, ...]
+    rules: RuleSource
     rbac: RBAC
     nodes: NodeGraph
     token_requests: TokenRequests | None
@@ -50,7 +50,7 @@ class Security:
             tokenreviews.resource(self.tokens),
             reviews.local_subject_access_reviews(authorizer),
             reviews.self_subject_access_reviews(authorizer),
-            selfsubjectrulesreviews.resource(self.rule_sources),
+            selfsubjectrulesreviews.resource(self.rules),
             reviews.subject_access_reviews(authorizer),
         ]
 

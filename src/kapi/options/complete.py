@@ -141,7 +141,8 @@ def _serving_pair(options: ServerRunOptions, address: str, services: ServiceIPs)
 
 def _authorization(options: ServerRunOptions, warnings: list[str]) -> tuple[tuple[str, ...], bool]:
     """The modes, and whether anonymous requests are let in: not where everything is allowed."""
-    modes = options.authorization.authorization_mode or ("AlwaysAllow",)
+    given = options.authorization
+    modes = given.authorization_mode or (() if given.authorization_config else ("AlwaysAllow",))
     anonymous = options.authentication.anonymous_auth
     if anonymous and "AlwaysAllow" in modes:
         warnings.append(

@@ -112,7 +112,7 @@ class HTTPClient:
             self._idle.pop().close()
 
     def _encode(self, method: str, path: str, body: bytes, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-        head = f"{method} {self._prefix}{path} HTTP/1.1\r\n".encode()
+        head = f"{method} {self._prefix + path or '/'} HTTP/1.1\r\n".encode()
         fields = b"".join(b"%s: %s\r\n" % header for header in headers)
         length = b"Content-Length: %d\r\n" % len(body) if body or method in ("POST", "PUT", "PATCH") else b""
         return b"".join((head, self._common, fields, length, b"\r\n", body))

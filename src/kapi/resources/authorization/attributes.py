@@ -5,6 +5,8 @@ Every kind of review carries the same ones, and a selector that cannot be read d
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from kapi.api import errors
 from kapi.api.authorizer import Authorizer, Decision
 from kapi.api.fields import FieldError, forbidden, go_struct, invalid, required
@@ -12,11 +14,19 @@ from kapi.api.gvk import GroupKind
 from kapi.api.names import label_key, label_value
 from kapi.api.objects import Object
 from kapi.api.request_info import RequestInfo
-from kapi.api.selectors import InvalidSelector, new_requirement, parse_field_selector, parse_label_selector
+from kapi.api.selectors import (
+    FieldRequirement,
+    FieldSelector,
+    InvalidSelector,
+    new_requirement,
+    parse_field_selector,
+    parse_label_selector,
+)
 from kapi.api.user import User
 
 GROUP = "authorization.k8s.io"
 _OPERATORS = {"DoesNotExist": "!", "Exists": "exists", "In": "in", "NotIn": "notin"}
+_FIELD_OPERATORS = {"In": "=", "NotIn": "!="}
 _ONE_OF = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
 
 
@@ -104,8 +114,8 @@ async def decide(authorizer: Authorizer, user: User, spec: Object) -> Object:
         status["denied"] = True
     if verdict.reason:
         status["reason"] = verdict.reason
-    if problems:
-        status["evaluationError"] = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
+    if verdict.error or problems:
+        status["evaluationError"] = "; ".join([verdict.error, *problems] if verdict.error else problems)
     return status
 
 
@@ -116,35 +126,49 @@ def _request_info(spec: Object, problems: list[str]) -> RequestInfo:
         return RequestInfo(path.get("path", ""), path.get("verb", ""))
     info = RequestInfo("", asked.get("verb", ""))
     info.is_resource_request = True
-    info.api_group, info.api_version = asked.get("group", ""), asked.get("version", "")
+    info.api_group, info.api_version = asked.get("group", ""), asked.get("version") or "*"
     info.namespace, info.name = asked.get("namespace", ""), asked.get("name", "")
     info.resource, info.subresource = asked.get("resource", ""), asked.get("subresource", "")
     info.field_selector = _field_selector(asked.get("fieldSelector") or {}, problems)
-    _check_label_selector(asked.get("labelSelector") or {}, problems)
+    info.label_selector = _label_selector(asked.get("labelSelector") or {}, problems)
     return info
 
 
 def _field_selector(selector: Object, problems: list[str]) -> str:
-    """As text. Of requirements, those that ask for one value: others narrow nothing that an authorizer looks at."""
+    """As text. What cannot be read is left out: requirements only narrow, so the question becomes a broader one."""
     raw, requirements = selector.get("rawSelector"), selector.get("requirements") or ()
-    ignored = "spec.resourceAttributes.fieldSelector ignored due to parse error"
     if raw:
         try:
-            parse_field_selector(raw)
+            return str(parse_field_selector(raw))
         except InvalidSelector:
-            problems.append(ignored)
+            problems.append(_ignored("fieldSelector", partially=False))
             return ""
-        return str(raw)
-    if any(r["operator"] not in _OPERATORS for r in requirements):
-        problems.append(ignored)
-    exact = [r for r in requirements if r["operator"] == "In" and len(r["values"]) == 1]
-    return ",".join(f"{r['key']}={r['values'][0]}" for r in exact)
+    read = [
+        FieldRequirement(r["key"], _FIELD_OPERATORS[r["operator"]], r["values"][0])
+        for r in requirements
+        if r["operator"] in _FIELD_OPERATORS and len(r["values"]) == 1
+    ]
+    if len(read) < len(requirements):
+        problems.append(_ignored("fieldSelector", partially=bool(read)))
+    return str(FieldSelector(read))
 
 
-def _check_label_selector(selector: Object, problems: list[str]) -> None:
+def _label_selector(selector: Object, problems: list[str]) -> str:
+    raw, requirements = selector.get("rawSelector"), selector.get("requirements") or ()
+    read = []
     try:
-        parse_label_selector(selector.get("rawSelector") or "")
-        for requirement in selector.get("requirements") or ():
-            new_requirement(requirement["key"], _OPERATORS[requirement["operator"]], requirement.get("values") or [])
-    except (InvalidSelector, KeyError):
-        problems.append("spec.resourceAttributes.labelSelector ignored due to parse error")
+        if raw:
+            return ",".join(map(str, parse_label_selector(raw).requirements))
+    except InvalidSelector:
+        problems.append(_ignored("labelSelector", partially=False))
+        return ""
+    for r in requirements:
+        with suppress(InvalidSelector, KeyError):
+            read.append(new_requirement(r["key"], _OPERATORS[r["operator"]], r.get("values") or []))
+    if len(read) < len(requirements):
+        problems.append(_ignored("labelSelector", partially=bool(read)))
+    return ",".join(map(str, read))
+
+
+def _ignored(selector: str, *, partially: bool) -> str:
+    return f"spec.resourceAttributes.{selector} {'partially ' if partially else ''}ignored due to parse error"

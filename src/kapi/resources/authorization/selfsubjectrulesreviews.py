@@ -10,21 +10,19 @@ from kapi.registry.options import WriteOptions
 from kapi.registry.resource import Resource, Virtual
 
 
-def resource(sources: tuple[RuleSource, ...]) -> Resource:
+def resource(source: RuleSource) -> Resource:
     async def create(call: Call, review: Object, _: WriteOptions) -> Object:
         namespace = (review.get("spec") or {}).get("namespace")
         if not namespace:
             raise BadRequest("no namespace on request")
-        known = [await source.known_rules(call.user, namespace) for source in sources]
-        rules = [rule for found in known for rule in found.rules]
+        rules, incomplete, problem = await source.known_rules(call.user, namespace)
         status: Object = {
             "resourceRules": [_only(rule, "apiGroups", "resources", "resourceNames") for rule in rules if _names(rule)],
             "nonResourceRules": [_only(rule, "nonResourceURLs") for rule in rules if rule.get("nonResourceURLs")],
-            "incomplete": any(found.incomplete for found in known),
+            "incomplete": incomplete,
         }
-        problems = list(dict.fromkeys(found.problem for found in known if found.problem))
-        if problems:
-            status["evaluationError"] = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
+        if problem:
+            status["evaluationError"] = problem
         return {
             "kind": "SelfSubjectRulesReview",
             "apiVersion": "authorization.k8s.io/v1",
