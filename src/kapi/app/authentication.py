@@ -16,7 +16,7 @@ from kapi.api.errors import APIError
 from kapi.api.gvk import GroupResource
 from kapi.api.objects import Object
 from kapi.authn import authenticator
-from kapi.authn.anonymous import Anonymous
+from kapi.authn.anonymous import Anonymous, AnonymousOnPaths
 from kapi.authn.authenticator import Authenticator
 from kapi.authn.bearer import BearerToken
 from kapi.authn.ca_bundle import CABundle
@@ -24,6 +24,7 @@ from kapi.authn.request_header import HeaderNames, RequestHeader
 from kapi.authn.service_account import LAST_USED_LABEL, ServiceAccountTokens, bound_tokens, legacy_tokens
 from kapi.authn.token_file import TokenFile
 from kapi.authn.tokens import TokenAuthenticator, Tokens
+from kapi.authn.websocket import WebSocketToken
 from kapi.authn.x509 import ClientCertificate
 from kapi.kube.security import StoreGetter
 from kapi.options.complete import CompletedOptions
@@ -31,6 +32,7 @@ from kapi.registry.store import Store
 from kapi.telemetry.log import log
 
 if TYPE_CHECKING:
+    from kapi.authn.configuration import AnonymousConfig
     from kapi.authn.signing_keys import PublicKey, SigningKey
 
 
@@ -66,8 +68,13 @@ class ServiceAccounts(NamedTuple):
     stores: dict[GroupResource, Store]
 
 
-def build_authenticator(completed: CompletedOptions, tokens: Tokens, clock: Clock) -> Authenticator:
-    """In upstream's order: front proxies, client certificates, tokens, and last nobody."""
+def build_authenticator(
+    completed: CompletedOptions, tokens: Tokens, clock: Clock, anonymous: AnonymousConfig | None
+) -> Authenticator:
+    """In upstream's order: front proxies, client certificates, tokens, and last nobody.
+
+    `anonymous` is what a configuration file says of those; where it says nothing, the flag does.
+    """
     options = completed.options.authentication
     asked: list[Authenticator] = []
     if options.requestheader_client_ca_file:
@@ -82,10 +89,15 @@ def build_authenticator(completed: CompletedOptions, tokens: Tokens, clock: Cloc
     if options.client_ca_file:
         asked.append(ClientCertificate(CABundle(Path(options.client_ca_file), clock), clock))
     asked.append(BearerToken(tokens))
-    return authenticator.Union(asked, anonymous=Anonymous() if completed.anonymous_auth else None)
+    asked.append(WebSocketToken(tokens))
+    if anonymous is None:
+        return authenticator.Union(asked, anonymous=Anonymous() if completed.anonymous_auth else None)
+    nobody = AnonymousOnPaths(anonymous.paths) if anonymous.paths else Anonymous()
+    return authenticator.Union(asked, anonymous=nobody if anonymous.enabled else None)
 
 
-def token_kinds(completed: CompletedOptions, accounts: ServiceAccounts) -> list[TokenAuthenticator]:
+def local_tokens(completed: CompletedOptions, accounts: ServiceAccounts) -> list[TokenAuthenticator]:
+    """The kinds that this server vouches for itself. Those that others vouch for come after them."""
     options, given = completed.options.authentication, completed.service_accounts
     kinds: list[TokenAuthenticator] = []
     if options.token_auth_file:

@@ -69,15 +69,17 @@ async def _run(completed: CompletedOptions, on_ready: Callable[[Ready], None] | 
         chain = ServerChain(completed, config, engines, keepers.security)
         metrics = StorageMetrics(config.instruments.registry, engines, chain.factory)
 
-        async def look_after_storage(context: HookContext) -> None:
+        async def look_after(context: HookContext) -> None:
             etcd = completed.options.etcd
             context.spawn(engines.compact(etcd.etcd_compaction_interval), name="compaction")
             polling = metrics.poll(etcd.etcd_count_metric_poll_period, etcd.etcd_db_metric_poll_interval)
             context.spawn(polling, name="storage-metrics")
+            if keepers.watch is not None:
+                context.spawn(keepers.watch(), name="authentication-config")
 
         add_zpages(chain.server, completed)
         add_controllers(chain, completed)
-        chain.server.add_post_start_hook("start-store-compaction", look_after_storage)
+        chain.server.add_post_start_hook("start-store-compaction", look_after)
         try:
             await _serve(chain.server.prepare_run(), stop, on_ready, began)
         finally:

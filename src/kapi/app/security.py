@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple
 
 from kapi.api.clock import Clock
 from kapi.api.gvk import GroupResource
-from kapi.app.authentication import Keys, ServiceAccounts, build_authenticator, token_kinds
+from kapi.app.authentication import Keys, ServiceAccounts, build_authenticator, local_tokens
 from kapi.app.authorization import Authorization, Mode
+from kapi.app.external_tokens import external_tokens
 from kapi.authn.authenticator import Authenticator
 from kapi.authn.token_issuer import TokenIssuer
 from kapi.authn.tokens import Tokens
@@ -24,22 +26,25 @@ from kapi.telemetry.metrics import Registry
 
 
 class Gatekeepers(NamedTuple):
-    """Who is asked about every request, and what the Kube server needs of them."""
+    """Who is asked about every request, and what the Kube server needs of them.
+
+    `watch` follows the configuration file of authentication, if there is one, for as long as the server runs.
+    """
 
     authenticator: Authenticator
     security: Security
     loopback: LoopbackClient
+    watch: Callable[[], Coroutine[Any, Any, None]] | None
 
 
 def gatekeepers(completed: CompletedOptions, clock: Clock, registry: Registry) -> Gatekeepers:
-    """Raises what unreadable files raise: CABundleError, TokenFileError, PolicyFileError, KubeconfigError."""
+    """Raises what unreadable files raise: CABundleError, TokenFileError, PolicyFileError,
+    KubeconfigError, ConfigurationError."""
     stores: dict[GroupResource, Store] = {}
     keys, loopback, rbac, nodes = Keys(completed), LoopbackClient(), RBAC(), NodeGraph()
-    tokens = Tokens(
-        token_kinds(completed, ServiceAccounts(keys, loopback, clock, stores)),
-        completed.service_accounts.audiences,
-        clock,
-    )
+    external = external_tokens(completed, registry, clock)
+    local = local_tokens(completed, ServiceAccounts(keys, loopback, clock, stores))
+    tokens = Tokens([*local, *external.kinds], completed.service_accounts.audiences, clock)
     modes: dict[str, Mode] = {"RBAC": rbac, "Node": NodeAuthorizer(nodes)}
     authorization = Authorization(completed=completed, modes=modes, registry=registry, clock=clock)
     authorizer, rules = authorization.build()
@@ -53,7 +58,12 @@ def gatekeepers(completed: CompletedOptions, clock: Clock, registry: Registry) -
         discovery=_discovery(completed, keys),
         stores=stores,
     )
-    return Gatekeepers(build_authenticator(completed, tokens, clock), security, loopback)
+    return Gatekeepers(
+        build_authenticator(completed, tokens, clock, external.anonymous),
+        security,
+        loopback,
+        None if external.watch is None else external.watch.run,
+    )
 
 
 def _token_requests(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kapi.api.call import Call
 from kapi.api.user import ALL_AUTHENTICATED, ALL_UNAUTHENTICATED, ANONYMOUS, SYSTEM_PRIVILEGED_GROUP, User
 
@@ -11,6 +13,16 @@ class Anonymous:
 
     async def authenticate(self, call: Call) -> User | None:
         return self.user
+
+
+class AnonymousOnPaths(Anonymous):
+    """On these paths alone: elsewhere a credential is asked for."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._paths = frozenset(paths)
+
+    async def authenticate(self, call: Call) -> User | None:
+        return self.user if call.info.path in self._paths else None
 
 
 class InsecureSuperuser:

@@ -7,8 +7,11 @@ itself verified by a weaker algorithm, or with a public key taken for a shared s
 from __future__ import annotations
 
 import re
+from base64 import urlsafe_b64decode
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
@@ -20,10 +23,16 @@ from kapi.authn.jwt import b64
 
 _BLOCK = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----.+?-----END \1-----", re.DOTALL)
 _HASHES: dict[str, hashes.HashAlgorithm] = {"256": hashes.SHA256(), "384": hashes.SHA384(), "512": hashes.SHA512()}
+_RSA_ALGORITHMS = frozenset(("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"))
 _CURVES = {
     "secp256r1": ("ES256", "P-256", 32),
     "secp384r1": ("ES384", "P-384", 48),
     "secp521r1": ("ES512", "P-521", 66),
+}
+_JWK_CURVES: dict[str, type[ec.EllipticCurve]] = {
+    "P-256": ec.SECP256R1,
+    "P-384": ec.SECP384R1,
+    "P-521": ec.SECP521R1,
 }
 
 
@@ -48,9 +57,10 @@ class PublicKey:
     def verify(self, algorithm: str, signed: bytes, signature: bytes) -> bool:
         try:
             if isinstance(self._key, rsa.RSAPublicKey):
-                if algorithm not in ("RS256", "RS384", "RS512"):
+                if algorithm not in _RSA_ALGORITHMS:
                     return False
-                self._key.verify(signature, signed, padding.PKCS1v15(), _HASHES[algorithm[2:]])
+                digest = _HASHES[algorithm[2:]]
+                self._key.verify(signature, signed, _rsa_padding(algorithm, digest), digest)
             else:
                 if algorithm != self.algorithm or len(signature) != 2 * self._size:
                     return False
@@ -136,6 +146,37 @@ def _private(path: Path, block: bytes) -> rsa.RSAPrivateKey | ec.EllipticCurvePr
     if not isinstance(key, (rsa.RSAPrivateKey, ec.EllipticCurvePrivateKey)):
         raise KeyFileError(f"the key in {path} is neither RSA nor ECDSA")
     return key
+
+
+def _rsa_padding(algorithm: str, digest: hashes.HashAlgorithm) -> padding.PKCS1v15 | padding.PSS:
+    if algorithm.startswith("RS"):
+        return padding.PKCS1v15()
+    return padding.PSS(mgf=padding.MGF1(digest), salt_length=padding.PSS.AUTO)
+
+
+def public_key_of(jwk: Mapping[str, Any]) -> PublicKey | None:
+    """The key of a JSON Web Key, by the name it has there; None for kinds that are not used here, or a broken one."""
+    try:
+        key = _public_numbers(jwk)
+        found = PublicKey(key.public_key()) if key is not None else None
+    except (KeyError, ValueError, TypeError, KeyFileError):
+        return None
+    if found is not None:
+        id = jwk.get("kid")
+        found.id = id if isinstance(id, str) else ""
+    return found
+
+
+def _public_numbers(jwk: Mapping[str, Any]) -> rsa.RSAPublicNumbers | ec.EllipticCurvePublicNumbers | None:
+    if jwk.get("kty") == "RSA":
+        return rsa.RSAPublicNumbers(e=_number(jwk["e"]), n=_number(jwk["n"]))
+    if jwk.get("kty") == "EC":
+        return ec.EllipticCurvePublicNumbers(_number(jwk["x"]), _number(jwk["y"]), _JWK_CURVES[jwk["crv"]]())
+    return None
+
+
+def _number(text: str) -> int:
+    return int.from_bytes(urlsafe_b64decode(text + "=" * (-len(text) % 4)), "big")
 
 
 def _octets(number: int) -> bytes:

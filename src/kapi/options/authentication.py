@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
+from kapi.api.objects import Object
 from kapi.options import checks
 from kapi.options.flag import Refused, flag
-from kapi.options.kinds import BOOL, DURATION, PAIRS, STRING, STRING_ARRAY, STRINGS
+from kapi.options.kinds import BOOL, DURATION, STRING, STRING_ARRAY, STRINGS, WHOLE_PAIRS
 
-_NO_OIDC = Refused("OpenID Connect tokens are not understood yet")
-_NO_WEBHOOK = Refused("tokens are not sent to a webhook for review yet")
+if TYPE_CHECKING:
+    from kapi.authn.configuration import AuthenticationConfig
+
+_SIGNING_ALGORITHMS = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512")
 _HOUR = 3600.0
 _LONGEST = float(2**32)
 
@@ -59,6 +63,17 @@ def _uid_headers(values: tuple[str, ...]) -> str | None:
     return checks.no_blanks(values)
 
 
+def _signing_algorithms(values: tuple[str, ...]) -> str | None:
+    unknown = next((value for value in values if value not in _SIGNING_ALGORITHMS), None)
+    return None if unknown is None else f'oidc: unsupported signing alg: "{unknown}"'
+
+
+def _webhook_version(value: str) -> str | None:
+    if value in ("v1", "v1beta1"):
+        return None
+    return f'unsupported authentication webhook version "{value}", supported versions are "v1", "v1beta1"'
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class AuthenticationOptions:
     """The authentication flags, with their defaults."""
@@ -76,17 +91,17 @@ class AuthenticationOptions:
     )
     authentication_config: str = flag(
         STRING,
-        "The file that configures JWT and anonymous authentication.",
-        standing=Refused("the authentication configuration file is not read yet"),
+        "The file that configures JWT and anonymous authentication, read again when it changes. Not together with "
+        "--oidc-* and, where it is about anonymous requests, --anonymous-auth.",
     )
     authentication_token_webhook_cache_ttl: float = flag(
-        DURATION, "For how long the webhook's answers are kept.", default=120.0, standing=_NO_WEBHOOK
+        DURATION, "For how long the webhook's answers are kept.", default=120.0
     )
     authentication_token_webhook_config_file: str = flag(
-        STRING, "The kubeconfig of the webhook that reviews tokens.", standing=_NO_WEBHOOK
+        STRING, "The kubeconfig of the webhook that reviews tokens.", check=checks.readable
     )
     authentication_token_webhook_version: str = flag(
-        STRING, "The version of TokenReview to send.", default="v1beta1", standing=_NO_WEBHOOK
+        STRING, "The version of TokenReview to send.", default="v1beta1", check=_webhook_version
     )
     basic_auth_file: str = flag(
         STRING,
@@ -106,17 +121,20 @@ class AuthenticationOptions:
         BOOL,
         "Accept secrets of type bootstrap.kubernetes.io/token in kube-system as tokens.",
     )
-    oidc_ca_file: str = flag(STRING, "The CA of the OpenID provider.", standing=_NO_OIDC)
-    oidc_client_id: str = flag(STRING, "The client ID that tokens must be for.", standing=_NO_OIDC)
-    oidc_groups_claim: str = flag(STRING, "The claim that holds the user's groups.", standing=_NO_OIDC)
-    oidc_groups_prefix: str = flag(STRING, "What to put in front of groups.", standing=_NO_OIDC)
-    oidc_issuer_url: str = flag(STRING, "The URL of the OpenID provider.", standing=_NO_OIDC)
-    oidc_required_claim: Mapping[str, str] = flag(PAIRS, "A claim that tokens must have: key=value.", standing=_NO_OIDC)
+    oidc_ca_file: str = flag(STRING, "The CA of the OpenID provider. Unset: the system's.", check=checks.certificates)
+    oidc_client_id: str = flag(STRING, "The client ID that tokens must be for.")
+    oidc_groups_claim: str = flag(STRING, "The claim that holds the user's groups.")
+    oidc_groups_prefix: str = flag(STRING, "What to put in front of groups.")
+    oidc_issuer_url: str = flag(STRING, "The URL of the OpenID provider.")
+    oidc_required_claim: Mapping[str, str] = flag(WHOLE_PAIRS, "A claim that tokens must have: key=value.")
     oidc_signing_algs: tuple[str, ...] = flag(
-        STRINGS, "The signing algorithms to accept.", default=("RS256",), standing=_NO_OIDC
+        STRINGS, "The signing algorithms to accept.", default=("RS256",), check=_signing_algorithms
     )
-    oidc_username_claim: str = flag(STRING, "The claim that holds the user's name.", default="sub", standing=_NO_OIDC)
-    oidc_username_prefix: str = flag(STRING, "What to put in front of user names.", standing=_NO_OIDC)
+    oidc_username_claim: str = flag(STRING, "The claim that holds the user's name.", default="sub")
+    oidc_username_prefix: str = flag(
+        STRING,
+        "What to put in front of user names. Unset: the issuer's URL and #, unless the claim is email. -: nothing.",
+    )
     requestheader_allowed_names: tuple[str, ...] = flag(
         STRINGS,
         "The common names of front proxies' certificates. Empty: any that --requestheader-client-ca-file signed.",
@@ -179,6 +197,54 @@ class AuthenticationOptions:
                 "authenticating proxy headers for arbitrary users"
             )
         return errors
+
+    def configuration_problems(self, given: frozenset[str]) -> list[str]:
+        """What is wrong with the issuers of a file or the --oidc-* flags, or with having both."""
+        has_flags = any(name.startswith("oidc-") for name in given)
+        if self.authentication_config and has_flags:
+            return ["authentication-config file and oidc-* flags are mutually exclusive"]
+        if has_flags and not (self.oidc_issuer_url and self.oidc_client_id):
+            return ["oidc-issuer-url and oidc-client-id must be specified together when any oidc-* flags are set"]
+        if not self.authentication_config and not has_flags:
+            return []
+        from kapi.codec.configuration import ConfigurationError  # only where there is one
+
+        try:
+            config = self.authentication()
+        except ConfigurationError as error:
+            return [str(error)]
+        if config.anonymous is not None and "anonymous-auth" in given:
+            return [
+                "anonymous: Forbidden: --anonymous-auth flag cannot be set when anonymous field is configured in "
+                "authentication configuration file"
+            ]
+        return []
+
+    def authentication(self) -> AuthenticationConfig:
+        """What the file says; without one, the --oidc-* flags. Raises ConfigurationError."""
+        from kapi.authn.configuration import AuthenticationConfig, from_document, load
+
+        if self.authentication_config:
+            return load(Path(self.authentication_config), self.service_account_issuer)
+        if not self.oidc_issuer_url or not self.oidc_client_id:
+            return AuthenticationConfig()
+        return AuthenticationConfig(jwt=(from_document(self._issuer(), self.service_account_issuer),))
+
+    def _issuer(self) -> Object:
+        """The flags as the file would say it."""
+        issuer: Object = {"url": self.oidc_issuer_url, "audiences": [self.oidc_client_id]}
+        if self.oidc_ca_file:
+            issuer["certificateAuthority"] = Path(self.oidc_ca_file).read_text("utf-8", "replace")
+        prefix = self.oidc_username_prefix
+        if not prefix and self.oidc_username_claim != "email":
+            prefix = f"{self.oidc_issuer_url}#"
+        mappings: Object = {
+            "username": {"claim": self.oidc_username_claim, "prefix": "" if prefix == "-" else prefix},
+        }
+        if self.oidc_groups_claim:
+            mappings["groups"] = {"claim": self.oidc_groups_claim, "prefix": self.oidc_groups_prefix}
+        rules = [{"claim": claim, "requiredValue": value} for claim, value in self.oidc_required_claim.items()]
+        return {"issuer": issuer, "claimMappings": mappings, "claimValidationRules": rules}
 
 
 def _overlap(one: str, other: str) -> bool:

@@ -88,6 +88,14 @@ def _parse_pairs(text: str) -> dict[str, str]:
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
+def _parse_whole_pair(text: str) -> dict[str, str]:
+    """`a=1,b` is one pair: the value may have commas in it."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"malformed pair, expect string=string: {text}")
+    return {key.strip(): value.strip()}
+
+
 def _parse_strict_pairs(text: str) -> dict[str, str]:
     for part in text.split(","):
         if part and "=" not in part:
@@ -209,6 +217,9 @@ NAMED_CERT_KEYS: Kind[tuple[NamedCertKey, ...]] = Kind(
 )
 PAIRS: Kind[Mapping[str, str]] = Kind(
     name="mapStringString", zero={}, parse=_parse_pairs, show=_show_pairs, join=lambda old, new: {**old, **new}
+)
+WHOLE_PAIRS: Kind[Mapping[str, str]] = Kind(
+    name="mapStringString", zero={}, parse=_parse_whole_pair, show=_show_pairs, join=lambda old, new: {**old, **new}
 )
 STRING_TO_STRING: Kind[Mapping[str, str]] = Kind(
     name="stringToString",

@@ -45,7 +45,8 @@ def _flag_problem(options: ServerRunOptions, item: Flag) -> str | None:
 
 
 def _between_groups(options: ServerRunOptions) -> list[str]:
-    errors = options.authorization.configuration_problems(options.given)
+    errors = options.authentication.configuration_problems(options.given)
+    errors += options.authorization.configuration_problems(options.given)
     if "storage-media-type" in options.given and options.etcd.storage_media_type == PROTOBUF:
         errors.append(
             f"--storage-media-type={PROTOBUF} is not supported: objects are stored as application/json for now; "
