@@ -23,7 +23,6 @@ def generic_config(
 ) -> GenericConfig:
     options = completed.options
     generic = options.generic
-    instruments = Instruments.create(version_info())
     return GenericConfig(
         clock=clock,
         instruments=instruments,
