@@ -137,3 +137,13 @@ def test_an_installed_package_brings_functions_by_an_entry_point(
     with server.client() as client:
         assert create(client, "configmaps", "a")[0] == 403
         assert create(client, "secrets", "odd")[0] == 201
+
+
+def test_the_example_of_the_documentation_works(tmp_path: Path, new_server: Callable[..., Server]) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "admission.md").read_text()
+    example = page.partition("```python\n")[2].partition("```")[0]
+    (tmp_path / "house_rules.py").write_text(example)
+    server = new_server("--admission-plugin-module=house_rules", environment={"PYTHONPATH": str(tmp_path)}).start()
+    with server.client() as client:
+        status, refusal = create(client, "configmaps", "a")
+    assert status == 403 and refusal["message"].endswith("everything here needs the label owner")
