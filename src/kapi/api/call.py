@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
+from kapi.api.objects import Object
 from kapi.api.request_info import RequestInfo
 from kapi.api.settings import DEFAULT
 from kapi.api.user import User
@@ -62,6 +63,26 @@ def _nothing() -> None:
     """Nobody wants to know."""
 
 
+class AuditRecord(Protocol):
+    """What is written down about a request that is audited; handlers add what only they know."""
+
+    takes_responses: bool  # whether the objects of responses are kept
+
+    def impersonated(self, user: User, constraint: str) -> None:
+        """The requester acts as somebody else."""
+
+    def request_object(self, obj: Object) -> None:
+        """The object that was sent, decoded and defaulted but not yet changed."""
+
+    def request_patch(self, patch: Any) -> None: ...
+
+    def response_object(self, body: bytes) -> None:
+        """The document that is answered with, as JSON, in whatever form it is sent."""
+
+    def response_parts(self, parts: Iterable[bytes]) -> Iterable[bytes]:
+        """The parts of such a document, looked at on their way."""
+
+
 class Call:
     """One request: what was asked, by whom, by when, and what the answer shall carry besides its body.
 
@@ -70,6 +91,7 @@ class Call:
 
     __slots__ = (
         "annotations",
+        "audit",
         "audit_id",
         "deadline",
         "finished",
@@ -97,6 +119,7 @@ class Call:
         self.request = request
         self.received = received
         self.audit_id = ""
+        self.audit: AuditRecord | None = None
         self.deadline = None
         self.settings = DEFAULT
         self.long_running = False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kapi.api.clock import Clock
 from kapi.app.security import Gatekeepers
 from kapi.flowcontrol.control import FlowControl
@@ -12,6 +14,9 @@ from kapi.telemetry.instruments import Instruments
 from kapi.wire.bind import Bind
 from kapi.wire.limits import Limits
 from kapi.wire.tls import SNICertificate, TLSConfig
+
+if TYPE_CHECKING:
+    from kapi.audit.auditor import Auditor
 
 
 def generic_config(
@@ -26,6 +31,7 @@ def generic_config(
     return GenericConfig(
         clock=clock,
         instruments=instruments,
+        audit=_auditor(completed, clock, instruments),
         loopback=gatekeepers.loopback,
         authenticator=gatekeepers.authenticator,
         authorizer=gatekeepers.security.authorizer,
@@ -59,6 +65,15 @@ def _flow_control(completed: CompletedOptions, clock: Clock, instruments: Instru
     if not completed.options.features.enable_priority_and_fairness:
         return None
     return FlowControl(generic.max_requests_inflight + generic.max_mutating_requests_inflight, clock, instruments)
+
+
+def _auditor(completed: CompletedOptions, clock: Clock, instruments: Instruments) -> Auditor | None:
+    options = completed.options.audit
+    if not (options.audit_policy_file or options.audit_log_path or options.audit_webhook_config_file):
+        return None
+    from kapi.app.audit import build_auditor  # loaded only where something is to be written down
+
+    return build_auditor(options, clock, instruments)
 
 
 def _secure_serving(completed: CompletedOptions) -> Serving:

@@ -25,6 +25,8 @@ def explain(error: Exception) -> Problem | None:
         return error
 
     # Imported here: this is the way out, and the way in must not pay for it.
+    from kapi.app.audit import AuditError
+    from kapi.audit.policy_file import PolicyError
     from kapi.authn.ca_bundle import CABundleError
     from kapi.authn.token_file import TokenFileError
     from kapi.authz.abac import PolicyFileError
@@ -38,7 +40,10 @@ def explain(error: Exception) -> Problem | None:
             str(error), "Check the file's owner and mode, or start with another --data-dir to get new certificates."
         )
     # Their own words say what to do.
-    known = (StorageError, CABundleError, TokenFileError, PolicyFileError, KubeconfigError, ConfigurationError)
+    known = (
+        *(StorageError, CABundleError, TokenFileError, PolicyFileError, KubeconfigError, ConfigurationError),
+        *(AuditError, PolicyError),
+    )
     if isinstance(error, known):
         return Problem(str(error))
     if isinstance(error, OSError):

@@ -25,6 +25,8 @@ _UNKNOWN_FORMAT = (
     "the body of the request was in an unknown format - accepted media types include: "
     "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 )
+# As upstream's audit names them.
+_INTERNAL_OPTIONS = "meta.k8s.io/__internal"
 _OPTIONS = GroupVersionKind("", "v1", "DeleteOptions")
 
 
@@ -60,9 +62,11 @@ def decode_body(call: Call, endpoint: Endpoint, body: bytes, kind: str, options:
     new = decoded.object
     if not isinstance(new.get("metadata"), dict):
         new["metadata"] = {}
-    deduplicate_owners(call, new)
     if resource.strategy.default is not None:
         resource.strategy.default(new)
+    if call.audit is not None:
+        call.audit.request_object(new)
+    deduplicate_owners(call, new)
     return new
 
 
@@ -143,4 +147,7 @@ async def read_delete_options(call: Call, endpoint: Endpoint) -> Object | None:
     body = await call.request.body(endpoint.limits.body_bytes)
     if not body:
         return None
-    return decode_options(body, media_type(call), _OPTIONS)
+    options = decode_options(body, media_type(call), _OPTIONS)
+    if call.audit is not None:
+        call.audit.request_object({**options, "kind": _OPTIONS.kind, "apiVersion": _INTERNAL_OPTIONS})
+    return options

@@ -88,6 +88,8 @@ class Patching:
                 self._problems = [prefix + problem for problem in found]
             if kind == CONTENT_TYPES["json"]:
                 self._problems += _unknown_to_json_patch(self._patch)
+        if call.audit is not None:
+            call.audit.request_patch(self._patch)
 
     # Reading the patch
 

@@ -15,7 +15,7 @@ from kapi.api import errors
 from kapi.api.call import Call
 from kapi.api.clock import Clock
 from kapi.api.objects import Object
-from kapi.endpoints.negotiate import PROTOBUF, Form
+from kapi.endpoints.negotiate import JSON, PROTOBUF, Form
 from kapi.endpoints.params import first
 from kapi.registry.resource import Resource
 from kapi.storage.cacher.entry import Entry
@@ -51,6 +51,8 @@ class Renderer:
 
     def object(self, call: Call, entry: Entry, form: Form) -> bytes:
         if form.media_type == PROTOBUF and form.transform != "PartialObjectMetadataList":
+            if call.audit is not None and call.audit.takes_responses:
+                call.audit.response_object(self.object(call, entry, form._replace(media_type=JSON)))
             return self.binary.object(entry, form)
         if not form.transform:
             return self._bytes(entry)
@@ -68,6 +70,8 @@ class Renderer:
         if form.transform == "Table":
             yield self._table(call, listing.entries, metadata, form)
         elif form.media_type == PROTOBUF and form.transform != "PartialObjectMetadata":
+            if call.audit is not None and call.audit.takes_responses:
+                call.audit.response_object(b"".join(self.listing(call, listing, form._replace(media_type=JSON))))
             yield from self.binary.listing(listing.entries, metadata, form, SLICE)
         elif form.transform == "PartialObjectMetadataList":
             yield self._partial_list(listing, metadata, form)

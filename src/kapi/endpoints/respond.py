@@ -25,6 +25,8 @@ _TYPES = {JSON: JSON.encode(), YAML: YAML.encode(), PROTOBUF: PROTOBUF.encode()}
 
 async def respond(call: Call, status: int, body: bytes, form: Form = PLAIN) -> Response:
     """A document as one answer: JSON, or already in the form."""
+    if call.audit is not None and body.startswith(b"{"):
+        call.audit.response_object(body)
     if form.media_type == PROTOBUF:
         if body.startswith(b"{"):
             body = _rewritten(body, form)
@@ -44,6 +46,8 @@ _GZIPPED = ((b"content-encoding", b"gzip"), (b"vary", b"Accept-Encoding"))
 
 def respond_in_parts(call: Call, status: int, parts: Iterable[bytes], form: Form = PLAIN) -> Response:
     """A large document, made and sent part by part so that nothing else has to wait for it."""
+    if call.audit is not None and form.media_type == JSON:
+        parts = call.audit.response_parts(parts)
     headers: RawHeaders = [(b"content-type", _TYPES[form.media_type])]
     if not accepts_gzip(call):
         return Response(status, headers, stream=lambda stream: _send(stream, iter(parts)))

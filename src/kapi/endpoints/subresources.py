@@ -45,6 +45,8 @@ async def act(call: Call, endpoint: Endpoint, action: Action) -> Response:
         given["metadata"] = {}
     if action.default is not None:
         action.default(given)
+    if call.audit is not None:
+        call.audit.request_object(given)
     track_update(
         None,
         given,
@@ -95,6 +97,8 @@ async def view_update(call: Call, endpoint: Endpoint, view: View) -> Response:
         for warning in decoded.warnings:
             call.warn(warning)
         shown = decoded.object
+        if call.audit is not None:
+            call.audit.request_object(shown)
         _check(call, view, shown)
         _track(call, endpoint, view, _read(endpoint, view, live), shown, options)
         return _written(endpoint, view, live, shown)

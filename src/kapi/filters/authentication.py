@@ -12,8 +12,16 @@ from kapi.telemetry.requests import RequestMetrics
 from kapi.wire.messages import Response
 
 
+async def unauthorized(call: Call) -> Response:
+    return await refuse(call, Unauthorized())
+
+
 def with_authentication(
-    next: CallHandler, authenticator: Authenticator, metrics: RequestMetrics, log: Log
+    next: CallHandler,
+    authenticator: Authenticator,
+    metrics: RequestMetrics,
+    log: Log,
+    failed: CallHandler = unauthorized,
 ) -> CallHandler:
     attempts = metrics.authentications
 
@@ -32,7 +40,7 @@ def with_authentication(
             # HTTP/2 is costly to serve: whoever is not known gets one request per connection, as upstream.
             call.request.connection.go_away()
         if user is None:
-            return await refuse(call, Unauthorized())
+            return await failed(call)
         call.user = user
         return await next(call)
 

@@ -7,11 +7,13 @@ from collections.abc import Awaitable
 from kapi.api.call import Call
 from kapi.api.duration import SECOND, parse_duration
 from kapi.api.errors import BadRequest
-from kapi.filters.handler import CallHandler, refuse
+from kapi.filters.handler import CallHandler, Wrap, refuse, unchanged
 from kapi.wire.messages import Response
 
 
-def with_request_deadline(next: CallHandler, request_timeout: float) -> CallHandler:
+def with_request_deadline(next: CallHandler, request_timeout: float, refused: Wrap = unchanged) -> CallHandler:
+    """`refused` wraps what answers a request whose own timeout cannot be read."""
+
     def handle(call: Call) -> Awaitable[Response]:
         if call.long_running:
             return next(call)
@@ -21,7 +23,8 @@ def with_request_deadline(next: CallHandler, request_timeout: float) -> CallHand
             try:
                 asked = parse_duration(given[0]) / SECOND
             except ValueError as error:
-                return refuse(call, BadRequest(f"invalid timeout specified in the request URL - {error}"))
+                problem = BadRequest(f"invalid timeout specified in the request URL - {error}")
+                return refused(lambda call: refuse(call, problem))(call)
             # Zero is no wish of the client's; nobody gets more than the server allows.
             if 0 < asked < timeout:
                 timeout = asked

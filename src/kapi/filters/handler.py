@@ -17,6 +17,7 @@ from kapi.codec.status import status_response
 from kapi.wire.messages import Response, text
 
 CallHandler: TypeAlias = Callable[[Call], Awaitable[Response]]
+Wrap: TypeAlias = Callable[[CallHandler], CallHandler]
 
 # Served to the end of a shutdown: probes must see it, scrapes must not miss it.
 EXEMPT_FROM_SHUTDOWN = ("/readyz", "/livez", "/healthz", "/metrics")
@@ -39,6 +40,11 @@ def internal_error(target: str, error: str) -> Response:
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
         said = said.replace(character, entity)
     return text(500, f"{said}\n")
+
+
+def unchanged(handler: CallHandler) -> CallHandler:
+    """A wrap that adds nothing."""
+    return handler
 
 
 def exempt_from_shutdown(call: Call) -> bool:

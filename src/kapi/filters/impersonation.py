@@ -82,8 +82,8 @@ async def _impersonated(authorizer: Authorizer, call: Call, wanted: User, last_m
         if len(last_modes) >= _MOST_REQUESTERS:
             last_modes.clear()
         last_modes[requester] = mode
-        if mode:
-            call.annotations["authentication.k8s.io/impersonation-constraint"] = f"impersonate:{mode}"
+        if call.audit is not None:
+            call.audit.impersonated(user, f"impersonate:{mode}" if mode else "")
         return user
     assert refused is not None, "the last mode applies to everybody"
     raise refused

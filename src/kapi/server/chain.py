@@ -5,19 +5,19 @@ The order is that of upstream's DefaultBuildHandlerChain, and what a filter may 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 
 from kapi.authn.anonymous import InsecureSuperuser
 from kapi.authz.basic import AlwaysAllow
 from kapi.filters.audit_id import with_audit_id
-from kapi.filters.authentication import with_authentication
+from kapi.filters.authentication import unauthorized, with_authentication
 from kapi.filters.authorization import with_authorization
 from kapi.filters.cache_control import with_cache_control
 from kapi.filters.cors import with_cors
 from kapi.filters.deadline import with_request_deadline
 from kapi.filters.goaway import with_goaway
-from kapi.filters.handler import CallHandler
+from kapi.filters.handler import CallHandler, Wrap, unchanged
 from kapi.filters.hsts import with_hsts
 from kapi.filters.http_log import with_http_log
 from kapi.filters.impersonation import with_impersonation
@@ -42,8 +42,9 @@ def build_handler_chain(director: CallHandler, config: GenericConfig) -> Handler
     log, metrics = config.instruments.log, config.instruments.requests
     authenticator = config.authenticator or InsecureSuperuser()
     authorizer = config.authorizer or AlwaysAllow()
+    audited, failure_audited = _audit(config)
 
-    filters: list[Callable[[CallHandler], CallHandler]] = [
+    filters: list[Wrap] = [
         with_audit_id,
         lambda next: with_panic_recovery(next, log),
         with_request_info,
@@ -59,11 +60,12 @@ def build_handler_chain(director: CallHandler, config: GenericConfig) -> Handler
         lambda next: with_goaway(next, config.goaway_chance),
         lambda next: with_watch_termination(next, life.watches),
         lambda next: with_wait_group(next, life.requests),
-        lambda next: with_request_deadline(next, config.request_timeout),
+        lambda next: with_request_deadline(next, config.request_timeout, failure_audited),
         lambda next: with_timeout(next, Deadlines(clock)),
         with_warnings,
         lambda next: with_cors(next, config.cors_allowed_origins),
-        lambda next: with_authentication(next, authenticator, metrics, log),
+        lambda next: with_authentication(next, authenticator, metrics, log, failure_audited(unauthorized)),
+        *audited,
         lambda next: with_impersonation(next, authorizer),
         lambda next: _with_limits(next, config),
         lambda next: with_authorization(next, authorizer, metrics),
@@ -80,6 +82,16 @@ def _with_limits(next: CallHandler, config: GenericConfig) -> CallHandler:
     if config.flow_control is not None:
         return with_priority_and_fairness(next, config.flow_control, metrics, config.request_timeout)
     return with_max_in_flight(next, config.max_requests_in_flight, config.max_mutating_requests_in_flight, metrics)
+
+
+def _audit(config: GenericConfig) -> tuple[Sequence[Wrap], Wrap]:
+    """The filter, if there is anything to audit; and what audits refusals that come before it."""
+    auditor = config.audit
+    if auditor is None:
+        return (), unchanged
+    from kapi.filters.audit import with_audit, with_failure_audit  # loaded only where there is a policy
+
+    return [lambda next: with_audit(next, auditor)], lambda failed: with_failure_audit(failed, auditor)
 
 
 def build_insecure_handler_chain(director: CallHandler, config: GenericConfig) -> Handler:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from kapi.api.authorizer import Authorizer
 from kapi.api.clock import Clock, SystemClock
@@ -20,6 +20,9 @@ from kapi.wire.bind import Bind
 from kapi.wire.limits import Limits
 from kapi.wire.tls import TLSConfig
 
+if TYPE_CHECKING:
+    from kapi.audit.auditor import Auditor  # loaded only where there is a policy
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serving:
@@ -28,13 +31,6 @@ class Serving:
     bind: Bind | socket.socket
     tls: TLSConfig | None = None
     limits: Limits = field(default_factory=Limits)
-
-
-class AuditBackend(Protocol):
-    async def start(self) -> None: ...
-
-    async def stop(self) -> None:
-        """Write out what is buffered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +51,7 @@ class GenericConfig:
 
     authenticator: Authenticator | None = None  # None: nobody is asked who they are (and everyone is trusted)
     authorizer: Authorizer | None = None  # None: everyone may do everything
-    audit: AuditBackend | None = None
+    audit: Auditor | None = None  # None: nothing is written down
 
     secure_serving: Serving | None = None
     insecure_serving: Serving | None = None  # neither authentication nor authorization

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kapi.telemetry.audit import AuditMetrics
 from kapi.telemetry.health import HealthMetrics
 from kapi.telemetry.log import Log, log
 from kapi.telemetry.metrics import Registry
@@ -21,10 +22,11 @@ class Instruments:
     slis: Registry
     requests: RequestMetrics
     health: HealthMetrics
+    audit: AuditMetrics
 
     @classmethod
     def create(cls, version: Mapping[str, str], log: Log = log) -> Instruments:
         registry, slis = Registry(), Registry()
         register_process_metrics(registry)
         register_build_info(registry, version)
-        return cls(log, registry, slis, RequestMetrics(registry), HealthMetrics(slis))
+        return cls(log, registry, slis, RequestMetrics(registry), HealthMetrics(slis), AuditMetrics(registry))

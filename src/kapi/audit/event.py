@@ -1,0 +1,211 @@
+"""The events of one request: what is known of it, written as audit.k8s.io/v1 JSON when a stage is reached.
+
+An event is its JSON from here on: it was true when it was written, and no later stage can change it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import orjson
+
+from kapi.api.call import Call
+from kapi.api.clock import Clock, rfc3339_micro
+from kapi.api.objects import Object
+from kapi.api.user import User
+from kapi.audit.managed_fields import without_managed_fields
+from kapi.audit.policy import Decision, Level
+from kapi.audit.source_ips import source_ips
+from kapi.audit.status import read_status
+from kapi.telemetry.log import log
+from kapi.wire.messages import Response
+
+# What an event begins with by itself, and is without in a list of events.
+TYPE_META = b'{"kind":"Event","apiVersion":"audit.k8s.io/v1",'
+_LONGEST_USER_AGENT = 1024
+_STATUS = b'{"kind":"Status"'
+_STATUS_FIELDS = ("status", "message", "reason", "details")
+
+
+class Record:
+    """What is known so far of one audited request."""
+
+    __slots__ = (
+        "_annotations",
+        "_call",
+        "_clock",
+        "_constraint",
+        "_decision",
+        "_impersonated",
+        "_object_ref",
+        "_received",
+        "_request_object",
+        "_response_object",
+        "_source_ips",
+        "_user",
+        "status",
+        "takes_responses",
+    )
+
+    def __init__(self, call: Call, user: User | None, decision: Decision, clock: Clock) -> None:
+        self._call = call
+        self._clock = clock
+        self._decision = decision
+        self._user = {} if user is None else _user_info(user)
+        self._impersonated: Object | None = None
+        self._constraint = ""
+        self._annotations = call.annotations
+        self._object_ref = _object_ref(call)
+        self._source_ips = source_ips(call.request)
+        self._request_object: bytes | None = None
+        self._response_object: bytes | None = None
+        self._received = rfc3339_micro(clock.now() - (clock.monotonic() - call.received))
+        self.status: Object | None = None
+        self.takes_responses = decision.level >= Level.REQUEST_RESPONSE
+
+    # What handlers add
+
+    def impersonated(self, user: User, constraint: str) -> None:
+        self._impersonated = _user_info(user)
+        self._constraint = constraint
+
+    def request_object(self, obj: Object) -> None:
+        metadata = obj.get("metadata") or {}
+        reference = self._object_ref
+        if reference is not None:
+            # Where the path does not say, the object does.
+            for field in ("namespace", "name", "uid", "resourceVersion"):
+                if field not in reference and metadata.get(field):
+                    reference[field] = metadata[field]
+        if self._decision.level >= Level.REQUEST:
+            if self._decision.omit_managed_fields:
+                obj = without_managed_fields(obj)
+            self._request_object = self._encoded({"kind": obj["kind"], "apiVersion": obj["apiVersion"], **obj})
+
+    def request_patch(self, patch: Any) -> None:
+        if self._decision.level >= Level.REQUEST:
+            self._request_object = self._encoded(patch)
+
+    def response_object(self, body: bytes) -> None:
+        if body.startswith(_STATUS):
+            self._take_status(orjson.loads(body))
+        elif self.takes_responses:
+            if self._decision.omit_managed_fields and b'"managedFields"' in body:
+                body = orjson.dumps(without_managed_fields(orjson.loads(body)))
+            self._response_object = body.rstrip()
+
+    def response_parts(self, parts: Iterable[bytes]) -> Iterator[bytes]:
+        if not self.takes_responses:
+            yield from parts
+            return
+        seen = []
+        for part in parts:
+            seen.append(part)
+            yield part
+        self.response_object(b"".join(seen))
+
+    # What the filter adds
+
+    def answered(self, response: Response) -> None:
+        if response.status >= 400 and self.status is None and (status := read_status(response)) is not None:
+            self._take_status(status)
+        self.status = {**(self.status or {"metadata": {}}), "code": response.status}
+
+    def failed(self, code: int, reason: str, message: str) -> None:
+        """It ended without an answer."""
+        self.status = {"metadata": {}, "status": "Failure", "message": message, "reason": reason, "code": code}
+
+    def _take_status(self, status: Object) -> None:
+        self.status = {"metadata": {}, **{key: status[key] for key in _STATUS_FIELDS if key in status}}
+        if self.takes_responses:
+            self._response_object = orjson.dumps(status)
+
+    def _encoded(self, value: Any) -> bytes | None:
+        try:
+            return orjson.dumps(value)
+        except TypeError as error:
+            # As upstream: the event is written without what cannot be.
+            log.error("audit_encoding_failed", audit_id=self._call.audit_id, error=str(error))
+            return None
+
+    # Writing
+
+    def omits(self, stage: str) -> bool:
+        return stage in self._decision.omit_stages
+
+    def event(self, stage: str) -> bytes:
+        """The event of a stage that has just been reached."""
+        call, request = self._call, self._call.request
+        event: dict[str, Any] = {
+            "kind": "Event",
+            "apiVersion": "audit.k8s.io/v1",
+            "level": self._decision.level.label,
+            "auditID": call.audit_id,
+            "stage": stage,
+            "requestURI": f"{request.path}?{request.query}" if request.query else request.path,
+            "verb": call.info.verb,
+            "user": self._user,
+        }
+        if self._impersonated is not None:
+            event["impersonatedUser"] = self._impersonated
+            if self._constraint:
+                event["authenticationMetadata"] = {"impersonationConstraint": self._constraint}
+        event["sourceIPs"] = self._source_ips
+        if agent := request.headers.get("user-agent"):
+            event["userAgent"] = _user_agent(agent)
+        if self._object_ref is not None:
+            event["objectRef"] = _in_order(self._object_ref)
+        if self.status is not None:
+            event["responseStatus"] = self.status
+        if self._request_object is not None:
+            event["requestObject"] = orjson.Fragment(self._request_object)
+        if self._response_object is not None:
+            event["responseObject"] = orjson.Fragment(self._response_object)
+        event["requestReceivedTimestamp"] = self._received
+        at_once = stage == "RequestReceived"
+        event["stageTimestamp"] = self._received if at_once else rfc3339_micro(self._clock.now())
+        if self._annotations:
+            event["annotations"] = dict(sorted(self._annotations.items()))
+        return orjson.dumps(event)
+
+
+def _user_info(user: User) -> Object:
+    info: Object = {}
+    if user.name:
+        info["username"] = user.name
+    if user.uid:
+        info["uid"] = user.uid
+    if user.groups:
+        info["groups"] = user.groups
+    if user.extra:
+        info["extra"] = dict(sorted(user.extra.items()))
+    return info
+
+
+_REFERENCE_ORDER = ("resource", "namespace", "name", "uid", "apiGroup", "apiVersion", "resourceVersion", "subresource")
+
+
+def _object_ref(call: Call) -> Object | None:
+    info = call.info
+    if not info.is_resource_request:
+        return None
+    reference = {
+        "resource": info.resource,
+        "namespace": info.namespace,
+        "name": info.name or info.selected_name,
+        "apiGroup": info.api_group,
+        "apiVersion": info.api_version,
+        "subresource": info.subresource,
+    }
+    return {key: value for key, value in reference.items() if value}
+
+
+def _in_order(reference: Mapping[str, Any]) -> Object:
+    return {key: reference[key] for key in _REFERENCE_ORDER if key in reference}
+
+
+def _user_agent(agent: str) -> str:
+    if not agent.isascii():
+        agent = agent.encode("latin-1", "replace").decode("utf-8", "replace")
+    return agent if len(agent) <= _LONGEST_USER_AGENT else f"{agent[:_LONGEST_USER_AGENT]}...TRUNCATED"
