@@ -58,7 +58,7 @@ def checked(key, objects, clock):
 @pytest.fixture
 def issue(key, clock):
     def make(bound=UNBOUND, audiences=("api",), seconds=600):
-        return TokenIssuer(ISSUER, lambda: key).issue(ACCOUNT, bound, list(audiences), int(clock.now()), seconds)
+        return TokenIssuer(ISSUER, lambda: key).issue(ACCOUNT, bound, list(audiences), int(clock.now()), seconds).token
 
     return make
 
@@ -180,7 +180,7 @@ def test_an_elliptic_key_issues_and_verifies_too(other_key, run, objects, clock)
         return objects.get((resource.resource, namespace, name))
 
     checked = ServiceAccountTokens(keys=lambda: [other_key.public], audiences=("api",), clock=clock, get=get)
-    token = TokenIssuer(ISSUER, lambda: other_key).issue(ACCOUNT, Bound(), ["api"], int(clock.now()), 600)
+    token = TokenIssuer(ISSUER, lambda: other_key).issue(ACCOUNT, Bound(), ["api"], int(clock.now()), 600).token
     assert run(bound_tokens([ISSUER], checked).authenticate_token(token, ())).user.name == SUBJECT
     assert set(other_key.public.jwk) == {"use", "kty", "kid", "alg", "crv", "x", "y"}
 

@@ -28,11 +28,11 @@ def test_the_defaults_are_valid() -> None:
 
 
 def test_every_error_is_reported_at_once() -> None:
-    found = errors("--secure-port=0", "--max-requests-inflight=-1", "--audit-log-path=-", "--storage-backend=etcd3")
+    found = errors("--secure-port=0", "--max-requests-inflight=-1", "--enable-logs-handler", "--storage-backend=etcd3")
     assert found == [
         "--max-requests-inflight can not be negative value",
         "--secure-port 0 must be between 1 and 65535, inclusive. It cannot be turned off with 0",
-        "--audit-log-path=- is not supported: no audit events are written yet",
+        "--enable-logs-handler=true is not supported: /logs is not served yet",
         "--etcd-servers must be specified",
     ]
 

@@ -13,15 +13,22 @@ import sys
 
 import pytest
 
+from kapi.api.clock import SystemClock
+from kapi.audit.auditor import Auditor
+from kapi.audit.policy import Policy
 from kapi.server.config import Serving
 from kapi.server.hooks import HookFailed
 from kapi.server.server import GenericServer
 from kapi.server.systemd import notify
+from kapi.telemetry.audit import AuditMetrics
+from kapi.telemetry.metrics import Registry
 from kapi.wire.bind import Bind
 from kapi.wire.messages import Response
 
 
-class Audit:
+class Sink:
+    """Tells when it was started and stopped."""
+
     def __init__(self):
         self.events = []
 
@@ -31,14 +38,18 @@ class Audit:
     async def stop(self):
         self.events.append("audit-stopped")
 
+    async def process(self, events):
+        return True
+
 
 class Running:
     """A server on a free port, with handlers that tests can hold open."""
 
     def __init__(self, new_config, **more):
-        self.audit = Audit()
+        self.audit = Sink()
         more.setdefault("request_timeout", 5.0)
-        self.config = new_config(secure_serving=Serving(bind=Bind(host="127.0.0.1", port=0)), audit=self.audit, **more)
+        auditor = Auditor(Policy(()), self.audit, AuditMetrics(Registry()), SystemClock())
+        self.config = new_config(secure_serving=Serving(bind=Bind(host="127.0.0.1", port=0)), audit=auditor, **more)
         self.life = self.config.lifecycle
         self.server = GenericServer("kube", self.config)
         self.stop = asyncio.Event()

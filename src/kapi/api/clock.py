@@ -33,4 +33,5 @@ def _rfc3339(seconds: int) -> str:
 
 def rfc3339_micro(seconds: float) -> str:
     """As metav1.MicroTime prints it."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    whole, fraction = divmod(int(seconds * 1_000_000), 1_000_000)
+    return f"{_rfc3339(whole)[:-1]}.{fraction:06d}Z"

@@ -34,20 +34,20 @@ class Auditor:
     def begin(self, call: Call, user: User | None) -> Record | None:
         """The record of a request that is to be audited; None when the policy has no interest in it."""
         decision = self.policy.decide(user, call.info)
-        self.metrics.levels.inc((decision.level.label,))
+        self.metrics.levels.inc((decision.label,))
         if decision.level is Level.NONE:
             return None
-        return Record(call, user, decision, self.clock)
+        return Record(user, decision, self.clock)
 
-    async def process(self, record: Record, stage: str) -> bool:
+    async def process(self, call: Call, record: Record, stage: str) -> bool:
         """The request has come to this stage; False when that could not be written down."""
-        if record.omits(stage):
+        if stage in record.omitted:
             return True
         self.metrics.events.inc()
-        return await self.sink.process((record.event(stage),))
+        return await self.sink.process((record.event(call, stage),))
 
-    def process_later(self, record: Record, stage: str) -> None:
+    def process_later(self, call: Call, record: Record, stage: str) -> None:
         """The same where nobody can wait for it: at the end of a response that was streamed."""
-        task = asyncio.ensure_future(self.process(record, stage))
+        task = asyncio.ensure_future(self.process(call, record, stage))
         self._pending.add(task)
         task.add_done_callback(self._pending.discard)

@@ -14,6 +14,7 @@ from kapi.audit.batching import Batching
 from kapi.audit.sink import Failures, Sink
 
 _PLUGIN = "buffered"
+_GATHER = 0.02
 
 
 class Buffered:
@@ -22,8 +23,10 @@ class Buffered:
         self._batching = batching
         self._failures = failures
         self._throttle = Throttle(batching.qps, batching.burst) if batching.qps else None
-        # Batches of one without a pause between them are one batch to a sink that takes them one after the other.
-        self._takes_all = batching.max_size == 1 and self._throttle is None and not batching.concurrent
+        self._full, self._wait = batching.max_size, batching.max_wait
+        if batching.max_size == 1 and self._throttle is None and not batching.concurrent:
+            # Batches of one that follow each other at once are as good as a large one, which costs far less.
+            self._full, self._wait = batching.buffer_size, _GATHER
         self._queue: deque[bytes] = deque()
         self._enough = 1  # so many events are waited for
         self._wake = Event()
@@ -68,16 +71,14 @@ class Buffered:
 
     async def _collect(self) -> list[bytes]:
         """The next batch; empty when there will be no more."""
-        batching, queue = self._batching, self._queue
         await self._until(1)
-        if batching.max_size > 1:
-            try:
-                async with asyncio.timeout(batching.max_wait):
-                    await self._until(batching.max_size)
-            except TimeoutError:
-                pass  # then what there is will do
-        count = len(queue) if self._takes_all else min(len(queue), batching.max_size)
-        return [queue.popleft() for _ in range(count)]
+        try:
+            async with asyncio.timeout(self._wait):
+                await self._until(self._full)
+        except TimeoutError:
+            pass  # then what there is will do
+        count = min(len(self._queue), self._full)
+        return [self._queue.popleft() for _ in range(count)]
 
     async def _until(self, count: int) -> None:
         self._enough = count

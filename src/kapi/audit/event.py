@@ -5,7 +5,7 @@ An event is its JSON from here on: it was true when it was written, and no later
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import orjson
@@ -13,6 +13,7 @@ import orjson
 from kapi.api.call import Call
 from kapi.api.clock import Clock, rfc3339_micro
 from kapi.api.objects import Object
+from kapi.api.request_info import RequestInfo
 from kapi.api.user import User
 from kapi.audit.managed_fields import without_managed_fields
 from kapi.audit.policy import Decision, Level
@@ -25,59 +26,54 @@ from kapi.wire.messages import Response
 TYPE_META = b'{"kind":"Event","apiVersion":"audit.k8s.io/v1",'
 _LONGEST_USER_AGENT = 1024
 _STATUS = b'{"kind":"Status"'
+_NOTHING: Object = {}
+_NAMING = ("namespace", "name", "uid", "resourceVersion")
 _STATUS_FIELDS = ("status", "message", "reason", "details")
 
 
 class Record:
-    """What is known so far of one audited request."""
+    """What is known so far of one audited request, beside what its call says.
+
+    It does not hold the call, which holds it: a cycle in every request would be work for the garbage collector.
+    """
 
     __slots__ = (
-        "_annotations",
-        "_call",
         "_clock",
         "_constraint",
         "_decision",
         "_impersonated",
-        "_object_ref",
         "_received",
         "_request_object",
         "_response_object",
-        "_source_ips",
+        "_sent",
         "_user",
+        "omitted",
         "status",
         "takes_responses",
     )
 
-    def __init__(self, call: Call, user: User | None, decision: Decision, clock: Clock) -> None:
-        self._call = call
-        self._clock = clock
+    def __init__(self, user: User | None, decision: Decision, clock: Clock) -> None:
+        self._user = user
         self._decision = decision
-        self._user = {} if user is None else _user_info(user)
-        self._impersonated: Object | None = None
+        self._clock = clock
+        self._impersonated: User | None = None
         self._constraint = ""
-        self._annotations = call.annotations
-        self._object_ref = _object_ref(call)
-        self._source_ips = source_ips(call.request)
+        self._sent: Object = _NOTHING  # the metadata of the object that was sent
         self._request_object: bytes | None = None
         self._response_object: bytes | None = None
-        self._received = rfc3339_micro(clock.now() - (clock.monotonic() - call.received))
+        self._received = ""
         self.status: Object | None = None
+        self.omitted = decision.omit_stages
         self.takes_responses = decision.level >= Level.REQUEST_RESPONSE
 
     # What handlers add
 
     def impersonated(self, user: User, constraint: str) -> None:
-        self._impersonated = _user_info(user)
+        self._impersonated = user
         self._constraint = constraint
 
     def request_object(self, obj: Object) -> None:
-        metadata = obj.get("metadata") or {}
-        reference = self._object_ref
-        if reference is not None:
-            # Where the path does not say, the object does.
-            for field in ("namespace", "name", "uid", "resourceVersion"):
-                if field not in reference and metadata.get(field):
-                    reference[field] = metadata[field]
+        self._sent = {key: value for key, value in (obj.get("metadata") or _NOTHING).items() if key in _NAMING}
         if self._decision.level >= Level.REQUEST:
             if self._decision.omit_managed_fields:
                 obj = without_managed_fields(obj)
@@ -126,36 +122,36 @@ class Record:
             return orjson.dumps(value)
         except TypeError as error:
             # As upstream: the event is written without what cannot be.
-            log.error("audit_encoding_failed", audit_id=self._call.audit_id, error=str(error))
+            log.error("audit_object_not_encoded", error=str(error))
             return None
 
     # Writing
 
-    def omits(self, stage: str) -> bool:
-        return stage in self._decision.omit_stages
-
-    def event(self, stage: str) -> bytes:
+    def event(self, call: Call, stage: str) -> bytes:
         """The event of a stage that has just been reached."""
-        call, request = self._call, self._call.request
+        request = call.request
+        now = self._clock.now()
+        if not self._received:
+            self._received = rfc3339_micro(now - (self._clock.monotonic() - call.received))
         event: dict[str, Any] = {
             "kind": "Event",
             "apiVersion": "audit.k8s.io/v1",
-            "level": self._decision.level.label,
+            "level": self._decision.label,
             "auditID": call.audit_id,
             "stage": stage,
             "requestURI": f"{request.path}?{request.query}" if request.query else request.path,
             "verb": call.info.verb,
-            "user": self._user,
+            "user": _user_info(self._user) if self._user is not None else _NOTHING,
         }
         if self._impersonated is not None:
-            event["impersonatedUser"] = self._impersonated
+            event["impersonatedUser"] = _user_info(self._impersonated)
             if self._constraint:
                 event["authenticationMetadata"] = {"impersonationConstraint": self._constraint}
-        event["sourceIPs"] = self._source_ips
+        event["sourceIPs"] = source_ips(request)
         if agent := request.headers.get("user-agent"):
             event["userAgent"] = _user_agent(agent)
-        if self._object_ref is not None:
-            event["objectRef"] = _in_order(self._object_ref)
+        if call.info.is_resource_request:
+            event["objectRef"] = _object_ref(call.info, self._sent)
         if self.status is not None:
             event["responseStatus"] = self.status
         if self._request_object is not None:
@@ -163,10 +159,9 @@ class Record:
         if self._response_object is not None:
             event["responseObject"] = orjson.Fragment(self._response_object)
         event["requestReceivedTimestamp"] = self._received
-        at_once = stage == "RequestReceived"
-        event["stageTimestamp"] = self._received if at_once else rfc3339_micro(self._clock.now())
-        if self._annotations:
-            event["annotations"] = dict(sorted(self._annotations.items()))
+        event["stageTimestamp"] = self._received if stage == "RequestReceived" else rfc3339_micro(now)
+        if call.annotations:
+            event["annotations"] = dict(sorted(call.annotations.items()))
         return orjson.dumps(event)
 
 
@@ -183,26 +178,23 @@ def _user_info(user: User) -> Object:
     return info
 
 
-_REFERENCE_ORDER = ("resource", "namespace", "name", "uid", "apiGroup", "apiVersion", "resourceVersion", "subresource")
-
-
-def _object_ref(call: Call) -> Object | None:
-    info = call.info
-    if not info.is_resource_request:
-        return None
-    reference = {
-        "resource": info.resource,
-        "namespace": info.namespace,
-        "name": info.name or info.selected_name,
-        "apiGroup": info.api_group,
-        "apiVersion": info.api_version,
-        "subresource": info.subresource,
-    }
-    return {key: value for key, value in reference.items() if value}
-
-
-def _in_order(reference: Mapping[str, Any]) -> Object:
-    return {key: reference[key] for key in _REFERENCE_ORDER if key in reference}
+def _object_ref(info: RequestInfo, sent: Object) -> Object:
+    """What the path does not say, the object that was sent may."""
+    reference: Object = {"resource": info.resource}
+    if namespace := info.namespace or sent.get("namespace"):
+        reference["namespace"] = namespace
+    if name := info.name or info.selected_name or sent.get("name"):
+        reference["name"] = name
+    if uid := sent.get("uid"):
+        reference["uid"] = uid
+    if info.api_group:
+        reference["apiGroup"] = info.api_group
+    reference["apiVersion"] = info.api_version
+    if version := sent.get("resourceVersion"):
+        reference["resourceVersion"] = version
+    if info.subresource:
+        reference["subresource"] = info.subresource
+    return reference
 
 
 def _user_agent(agent: str) -> str:

@@ -47,7 +47,7 @@ class LogSink:
     def _write(self, events: Sequence[bytes]) -> list[tuple[str, Sequence[bytes]]]:
         """What could not be written, and why."""
         failed: list[tuple[str, Sequence[bytes]]] = []
-        for chunk in _chunks(events):
+        for chunk in (events,) if len(events) == 1 else _chunks(events):
             lines = [event_text(event).encode() for event in chunk] if self._legacy else chunk
             try:
                 self._writer.write(b"\n".join(lines) + b"\n")
@@ -57,9 +57,6 @@ class LogSink:
 
 
 def _chunks(events: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    if len(events) == 1:
-        yield events
-        return
     chunk: list[bytes] = []
     size = 0
     for event in events:

@@ -26,10 +26,6 @@ class Level(IntEnum):
     REQUEST = 2
     REQUEST_RESPONSE = 3
 
-    @property
-    def label(self) -> str:
-        return _LABELS[self]
-
 
 LEVELS = {
     "None": Level.NONE,
@@ -37,7 +33,6 @@ LEVELS = {
     "Request": Level.REQUEST,
     "RequestResponse": Level.REQUEST_RESPONSE,
 }
-_LABELS = {level: name for name, level in LEVELS.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +40,7 @@ class Decision:
     """How one request is audited."""
 
     level: Level = Level.NONE
+    label: str = "None"  # the level's name
     omit_stages: frozenset[str] = frozenset()
     omit_managed_fields: bool = False
 

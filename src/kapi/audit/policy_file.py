@@ -57,6 +57,7 @@ def _rule(rule: Object, omit_stages: frozenset[str], *, omit_managed_fields: boo
     return Rule(
         decision=Decision(
             level=LEVELS[rule["level"]],
+            label=rule["level"],
             omit_stages=omit_stages.union(rule.get("omitStages") or ()),
             omit_managed_fields=omit_managed_fields if own is None else own,
         ),

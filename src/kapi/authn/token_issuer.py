@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import orjson
 
@@ -34,6 +34,11 @@ class Bound:
     node: Object | None = None
 
 
+class Issued(NamedTuple):
+    token: str
+    id: str  # its `jti`
+
+
 class TokenIssuer:
     """`key` is asked for when the first token is issued."""
 
@@ -43,7 +48,7 @@ class TokenIssuer:
 
     def issue(
         self, account: Object, bound: Bound, audiences: list[str], now: int, seconds: int, warn_after: int = 0
-    ) -> str:
+    ) -> Issued:
         """`warn_after` is the number of seconds from which on a token counts as stale, though it is still good."""
         metadata = account["metadata"]
         private: Object = {"namespace": metadata["namespace"], "serviceaccount": _identity(account)}
@@ -52,12 +57,13 @@ class TokenIssuer:
                 private[kind] = _identity(found)
         if warn_after:
             private["warnafter"] = now + warn_after
+        identity = str(uuid.uuid4())
         claims = {
             "aud": audiences,
             "exp": now + seconds,
             "iat": now,
             "iss": self.issuer,
-            "jti": str(uuid.uuid4()),
+            "jti": identity,
             "kubernetes.io": private,
             "nbf": now,
             "sub": f"system:serviceaccount:{metadata['namespace']}:{metadata['name']}",
@@ -65,7 +71,7 @@ class TokenIssuer:
         key = self._key()
         header = {"alg": key.algorithm, "kid": key.id}
         text = f"{b64(orjson.dumps(header))}.{b64(orjson.dumps(claims))}"
-        return f"{text}.{b64(key.sign(text.encode()))}"
+        return Issued(f"{text}.{b64(key.sign(text.encode()))}", identity)
 
 
 def _identity(found: Object) -> Object:

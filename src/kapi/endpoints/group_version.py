@@ -80,7 +80,7 @@ class GroupVersionHandler:
         verb = _verb(call, endpoint)
         if verb not in endpoint.resource.names.verbs:
             raise _not_offered(call, endpoint, verb)
-        call.warn(endpoint.resource.deprecated)
+        _tell_deprecated(call, endpoint)
         resource = endpoint.resource.virtual
         if resource is not None:
             return virtual(call, endpoint, verb, resource)
@@ -102,6 +102,12 @@ class GroupVersionHandler:
         return VERBS[verb](call, endpoint)
 
 
+def _tell_deprecated(call: Call, endpoint: Endpoint) -> None:
+    if endpoint.resource.deprecated:
+        call.warn(endpoint.resource.deprecated)
+        call.annotations["k8s.io/deprecated"] = "true"
+
+
 def _not_offered(call: Call, endpoint: Endpoint, verb: str) -> APIError:
     if verb != "watch":
         return MethodNotAllowed()
@@ -109,7 +115,7 @@ def _not_offered(call: Call, endpoint: Endpoint, verb: str) -> APIError:
         return UnknownResource()  # the legacy path exists only for what can be watched
     if "list" not in endpoint.resource.names.verbs:
         return MethodNotAllowed()
-    call.warn(endpoint.resource.deprecated)
+    _tell_deprecated(call, endpoint)
     plural = endpoint.resource.names.plural
     error = MethodNotAllowed(f'watch is not supported on resources of kind "{plural}"')
     error.details = {"kind": plural}

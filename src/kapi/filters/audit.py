@@ -21,24 +21,24 @@ def with_audit(next: CallHandler, auditor: Auditor) -> CallHandler:
         if record is None:
             return await next(call)
         call.audit = record
-        if not await auditor.process(record, "RequestReceived"):
+        if "RequestReceived" not in record.omitted and not await auditor.process(call, record, "RequestReceived"):
             auditor.metrics.rejected.inc()
             return _not_stored(call)
         try:
             response = await next(call)
         except (CancelledError, ClientGone):
             record.failed(504, "Timeout", _cut_off(call, auditor))
-            await auditor.process(record, "ResponseComplete")
+            await auditor.process(call, record, "ResponseComplete")
             raise
         except Exception as error:
             _panicked(record, error)
-            await auditor.process(record, "Panic")
+            await auditor.process(call, record, "Panic")
             raise
         record.answered(response)
         if call.long_running:
-            await auditor.process(record, "ResponseStarted")
+            await auditor.process(call, record, "ResponseStarted")
         if response.stream is None and response.upgrade is None:
-            await auditor.process(record, "ResponseComplete")
+            await auditor.process(call, record, "ResponseComplete")
         else:
             _complete_at_end(call, auditor, record, response)
         return response
@@ -54,7 +54,7 @@ def with_failure_audit(failed: CallHandler, auditor: Auditor) -> CallHandler:
         record = auditor.begin(call, None)
         if record is not None:
             record.answered(response)
-            await auditor.process(record, "ResponseStarted")
+            await auditor.process(call, record, "ResponseStarted")
         return response
 
     return handle
@@ -81,7 +81,7 @@ def _complete_at_end(call: Call, auditor: Auditor, record: Record, response: Res
         response.stream = watched(response.stream)
     elif response.upgrade is not None:
         response.upgrade = watched(response.upgrade)
-    call.finished.append(lambda _: auditor.process_later(record, stage))
+    call.finished.append(lambda _: auditor.process_later(call, record, stage))
 
 
 def _panicked(record: Record, error: Exception) -> None:

@@ -62,7 +62,8 @@ class TokenRequests:
         seconds, warn_after = spec["expirationSeconds"], 0
         if self._extends(bound, spec):
             seconds, warn_after = _YEAR, seconds
-        token = self.issuer.issue(account, bound, spec["audiences"], int(now), seconds, warn_after)
+        token, identity = self.issuer.issue(account, bound, spec["audiences"], int(now), seconds, warn_after)
+        call.annotations["authentication.kubernetes.io/issued-credential-id"] = f"JTI={identity}"
         named = {"name": target.name, "namespace": target.namespace, "uid": account["metadata"]["uid"]}
         request["metadata"] = {**metadata, **named, "creationTimestamp": rfc3339(now)}
         request["status"] = {"token": token, "expirationTimestamp": rfc3339(now + spec["expirationSeconds"])}
