@@ -66,7 +66,8 @@ def _nothing() -> None:
 class AuditRecord(Protocol):
     """What is written down about a request that is audited; handlers add what only they know."""
 
-    takes_responses: bool  # whether the objects of responses are kept
+    takes_requests: bool  # whether the objects of requests are kept
+    takes_responses: bool  # and those of responses
 
     def impersonated(self, user: User, constraint: str) -> None:
         """The requester acts as somebody else."""

@@ -49,6 +49,7 @@ class Record:
         "_user",
         "omitted",
         "status",
+        "takes_requests",
         "takes_responses",
     )
 
@@ -64,6 +65,7 @@ class Record:
         self._received = ""
         self.status: Object | None = None
         self.omitted = decision.omit_stages
+        self.takes_requests = decision.level >= Level.REQUEST
         self.takes_responses = decision.level >= Level.REQUEST_RESPONSE
 
     # What handlers add
@@ -74,13 +76,13 @@ class Record:
 
     def request_object(self, obj: Object) -> None:
         self._sent = {key: value for key, value in (obj.get("metadata") or _NOTHING).items() if key in _NAMING}
-        if self._decision.level >= Level.REQUEST:
+        if self.takes_requests:
             if self._decision.omit_managed_fields:
                 obj = without_managed_fields(obj)
             self._request_object = self._encoded({"kind": obj["kind"], "apiVersion": obj["apiVersion"], **obj})
 
     def request_patch(self, patch: Any) -> None:
-        if self._decision.level >= Level.REQUEST:
+        if self.takes_requests:
             self._request_object = self._encoded(patch)
 
     def response_object(self, body: bytes) -> None:

@@ -78,6 +78,8 @@ class MutatingAdmissionWebhook:
         """Whether the webhook changed the object. Raises what refuses the request."""
         metrics, operation, began = self._services.webhook_metrics, attributes.operation, perf_counter()
         code, notes = 200, attributes.call.annotations
+        named: dict[str, Any] = {"configuration": webhook.configuration, "webhook": webhook.name}
+        notes[_MUTATED.format(*place)] = orjson.dumps({**named, "mutated": False}).decode()
         try:
             answer = await ask(webhook, attributes, match, self._services)
             take_note(webhook, answer, attributes)
@@ -102,12 +104,14 @@ class MutatingAdmissionWebhook:
             raise
         finally:
             metrics.called(webhook.name, "admit", operation, perf_counter() - began, code)
-        named: dict[str, Any] = {"configuration": webhook.configuration, "webhook": webhook.name}
-        notes[_MUTATED.format(*place)] = orjson.dumps({**named, "mutated": changed}).decode()
-        if changed:
+        if not changed:
+            return False
+        notes[_MUTATED.format(*place)] = orjson.dumps({**named, "mutated": True}).decode()
+        audit = attributes.call.audit
+        if audit is not None and audit.takes_requests:
             told = {**named, "patch": orjson.loads(answer.patch), "patchType": answer.patch_type}
             notes[_PATCHED.format(*place)] = orjson.dumps(told).decode()
-        return changed
+        return True
 
 
 def _fingerprint(obj: Object | None) -> bytes:

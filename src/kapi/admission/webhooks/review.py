@@ -18,10 +18,12 @@ from kapi.admission.webhooks.registered import Webhook
 from kapi.api.duration import format_duration
 from kapi.api.errors import APIError, BadRequest, InternalError, Timeout
 from kapi.api.fields import go_quote
+from kapi.api.names import label_key
 from kapi.api.objects import Object
 from kapi.proxy.hook_clients import USER_AGENT
 from kapi.proxy.reviews import ReviewError, send_review
 from kapi.registry.attributes import Attributes
+from kapi.telemetry.log import log
 from kapi.wire.client import CallError
 
 _GROUP = "admission.k8s.io"
@@ -159,4 +161,8 @@ def take_note(webhook: Webhook, answer: Answer, attributes: Attributes) -> None:
     for warning in answer.warnings:
         attributes.call.warn(warning)
     for key, value in answer.annotations.items():
-        attributes.call.annotations[f"{webhook.name}/{key}"] = value
+        name = f"{webhook.name}/{key}"
+        if label_key(name):
+            log.warning("audit_annotation_not_taken", webhook=webhook.name, key=key)
+        else:
+            attributes.call.annotations.setdefault(name, value)
