@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import queue
-import ssl
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from kapi.wire.pki import Authority
 from tests.server_process import PATIENCE, Server
+from tests.webhook_server import WebhookServer
 
 Event = dict[str, Any]
 
@@ -57,45 +54,23 @@ def policy_file(folder: Path, rules: list[Any], **more: Any) -> Path:
 class Webhook:
     """Takes EventLists over TLS; answers with the statuses it is given, then with 200."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, server: WebhookServer, folder: Path) -> None:
         self.lists: queue.Queue[dict[str, Any]] = queue.Queue()
-        self.requests: list[tuple[str, dict[str, str]]] = []
+        self.server = server
         self.statuses: list[int] = []
-        self._authority = Authority(folder / "webhook-pki")
-        certificate, key = self._authority.issue_server(["localhost"], ["127.0.0.1"])
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate, key)
-        self._http.socket = context.wrap_socket(self._http.socket, server_side=True)
         self._folder = folder
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+        server.replies["/audit"] = self._reply
 
-    def _handler(webhook) -> type[BaseHTTPRequestHandler]:
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                webhook.requests.append((self.path, dict(self.headers)))
-                status = webhook.statuses.pop(0) if webhook.statuses else 200
-                if status == 200:
-                    webhook.lists.put(json.loads(body))
-                self.send_response(status)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *_: object) -> None:
-                """Not into the tests' output."""
-
-        return Handler
+    def _reply(self, sent: Any) -> tuple[int, bytes]:
+        status = self.statuses.pop(0) if self.statuses else 200
+        if status == 200:
+            self.lists.put(sent)
+        return status, b""
 
     @property
     def kubeconfig(self) -> Path:
         path = self._folder / "webhook.kubeconfig"
-        cluster = {
-            "server": f"https://127.0.0.1:{self._http.server_address[1]}/audit",
-            "certificate-authority": str(self._authority.ensure()),
-        }
+        cluster = {"server": f"{self.server.url}/audit", "certificate-authority": str(self.server.ca_file)}
         content = {
             "apiVersion": "v1",
             "kind": "Config",
@@ -114,13 +89,8 @@ class Webhook:
                 if event["auditID"] == audit_id:
                     return dict(event)
 
-    def close(self) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-
 
 @pytest.fixture
 def webhook(tmp_path: Path) -> Iterator[Webhook]:
-    made = Webhook(tmp_path)
-    yield made
-    made.close()
+    with WebhookServer(tmp_path) as server:
+        yield Webhook(server, tmp_path)

@@ -358,6 +358,11 @@ def test_managed_fields_are_kept_where_nobody_omits_them(audited: Callable[..., 
     assert running.event("kept")["responseObject"]["metadata"]["managedFields"]
 
 
+def test_the_use_of_a_deprecated_api_is_noted(server: Audited, admin: Client) -> None:
+    admin.call("GET", f"{BASE}/endpoints", audit_id="deprecated")
+    assert server.event("deprecated")["annotations"]["k8s.io/deprecated"] == "true"
+
+
 def test_metrics_count_levels_and_events(server: Audited, admin: Client) -> None:
     admin.call("GET", f"{BASE}/secrets")
     _, metrics = admin.text("/metrics")

@@ -87,7 +87,7 @@ def test_a_request_that_is_cut_off_is_complete(audited, sink, new_call, run, dea
     async def handler(call):
         await asyncio.Event().wait()
 
-    handle, _ = audited(handler)
+    handle, auditor = audited(handler)
 
     async def main():
         call = new_call()
@@ -97,6 +97,7 @@ def test_a_request_that_is_cut_off_is_complete(audited, sink, new_call, run, dea
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+        await auditor.stop()
 
     run(main())
     message = f"Timeout: request did not complete within requested timeout - {why}"
@@ -107,9 +108,14 @@ def test_a_client_that_leaves_is_no_panic(audited, sink, new_call, run):
     async def handler(call):
         raise ClientGone
 
-    handle, _ = audited(handler)
-    with pytest.raises(ClientGone):
-        run(handle(new_call()))
+    handle, auditor = audited(handler)
+
+    async def main():
+        with pytest.raises(ClientGone):
+            await handle(new_call())
+        await auditor.stop()
+
+    run(main())
     assert [stage for stage, _, _ in sink.outcome] == ["ResponseComplete"]
 
 

@@ -47,7 +47,7 @@ class Auditor:
         return await self.sink.process((record.event(call, stage),))
 
     def process_later(self, call: Call, record: Record, stage: str) -> None:
-        """The same where nobody can wait for it: at the end of a response that was streamed."""
+        """The same where nobody can wait for it: when a response has been streamed, or will never be."""
         task = asyncio.ensure_future(self.process(call, record, stage))
         self._pending.add(task)
         task.add_done_callback(self._pending.discard)

@@ -28,7 +28,8 @@ def with_audit(next: CallHandler, auditor: Auditor) -> CallHandler:
             response = await next(call)
         except (CancelledError, ClientGone):
             record.failed(504, "Timeout", _cut_off(call, auditor))
-            await auditor.process(call, record, "ResponseComplete")
+            # Whoever is still there has waited long enough.
+            auditor.process_later(call, record, "ResponseComplete")
             raise
         except Exception as error:
             _panicked(record, error)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from kapi.audit.batching import Batching, Sizes
 from kapi.options.flag import flag
 from kapi.options.kinds import BOOL, DURATION, FLOAT32, INT, STRING
+
+if TYPE_CHECKING:
+    from kapi.audit.batching import Batching, Sizes
 
 _MODES = ("batch", "blocking", "blocking-strict")
 _FORMATS = ("legacy", "json")
@@ -76,6 +78,8 @@ class AuditOptions:
         return self._sink("webhook", concurrent=True)
 
     def _sink(self, name: str, *, concurrent: bool) -> SinkOptions:
+        from kapi.audit.batching import Batching, Sizes  # only where there is a sink
+
         def value(flag: str) -> Any:
             return getattr(self, f"audit_{name}_{flag}")
 
