@@ -9,8 +9,8 @@ from typing import TypeVar
 from kapi.api.call import Call
 from kapi.audit.auditor import Auditor
 from kapi.audit.event import Record
-from kapi.filters.handler import CallHandler
-from kapi.wire.messages import ClientGone, Response, text
+from kapi.filters.handler import CallHandler, internal_error
+from kapi.wire.messages import ClientGone, Response
 
 _Stream = TypeVar("_Stream")
 
@@ -23,7 +23,9 @@ def with_audit(next: CallHandler, auditor: Auditor) -> CallHandler:
         call.audit = record
         if "RequestReceived" not in record.omitted and not await auditor.process(call, record, "RequestReceived"):
             auditor.metrics.rejected.inc()
-            return _not_stored(call)
+            request = call.request
+            target = f"{request.path}?{request.query}" if request.query else request.path
+            return internal_error(target, "failed to store audit event")
         try:
             response = await next(call)
         except (CancelledError, ClientGone):
@@ -93,11 +95,3 @@ def _cut_off(call: Call, auditor: Auditor) -> str:
     overdue = call.deadline is not None and auditor.clock.monotonic() >= call.deadline
     why = "context deadline exceeded" if overdue else "context canceled"
     return f"Timeout: request did not complete within requested timeout - {why}"
-
-
-def _not_stored(call: Call) -> Response:
-    """As upstream: not even a Status."""
-    request = call.request
-    uri = f"{request.path}?{request.query}" if request.query else request.path
-    shown = uri.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return text(500, f'Internal Server Error: "{shown}": failed to store audit event\n')
