@@ -91,7 +91,7 @@ def test_what_holds_a_namespace_back_is_told_in_its_conditions(core: CoreV1Api) 
 
     held = wait_for(core, "held", reported)
     messages = {c.type: c.message for c in held.status.conditions}
-    assert "configmaps has 1 resource instances" in messages["NamespaceContentRemaining"]
+    assert "configmaps. has 1 resource instances" in messages["NamespaceContentRemaining"]
     assert "example.com/wait in 1 resource instances" in messages["NamespaceFinalizersRemaining"]
     core.patch_namespaced_config_map("holder", "held", {"metadata": {"finalizers": None}})
     wait_for(core, "held", lambda kind, _: kind == "DELETED")

@@ -36,7 +36,7 @@ from kapi.storage.factory import StorageConfig, StorageFactory
 
 
 class ServerChain:
-    """`server` is the first to be asked; `factory` holds the stores of all.
+    """`server` is the first to be asked; `factory` holds the stores of all; `services` is what admission looks at.
 
     Raises ExtensionError and ConfigurationError.
     """
@@ -77,7 +77,7 @@ class ServerChain:
     def _admission(self, completed: CompletedOptions, config: GenericConfig, security: Security) -> Chain:
         """Raises ConfigurationError."""
         options = completed.options.admission
-        services = Services(
+        services = self.services = Services(
             lookup=self._lookup,
             versions=self._versions,
             authorizer=security.authorizer,

@@ -2,25 +2,54 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from pathlib import Path
 
+from kapi.api.client import Client
 from kapi.app.chain import ServerChain
+from kapi.controllers.names import GARBAGE_COLLECTOR, chosen
 from kapi.options.complete import CompletedOptions
 from kapi.server.hooks import HookContext
 
 
 def add_controllers(chain: ServerChain, completed: CompletedOptions) -> None:
-    asked = completed.options.kapi.in_process_controllers
-    if not asked:
-        return
+    asked = chosen(completed.options.kapi.in_process_controllers)
+    if not completed.options.etcd.enable_garbage_collector:
+        asked = [name for name in asked if name != GARBAGE_COLLECTOR]
+    if asked:
 
-    from kapi.controllers.registry import controllers, run  # only where they are asked for
+        async def hook(context: HookContext) -> None:
+            context.spawn(_run(chain, completed, context.client, asked), name="controllers")
+
+        chain.server.add_post_start_hook("start-in-process-controllers", hook)
+
+
+async def _run(chain: ServerChain, completed: CompletedOptions, client: Client, asked: list[str]) -> None:
+    # Imported once the server serves: the start need not wait for them.
+    from kapi.admission.quota.counted import evaluators
+    from kapi.controllers.context import Context
+    from kapi.controllers.election import Election
+    from kapi.controllers.informer import Informers
+    from kapi.controllers.registry import run
+    from kapi.controllers.resources import Resources
 
     bundle = Path(completed.options.kapi.root_ca_file or completed.cert_file)
-    known = controllers(chain.catalogue, chain.server.config.clock, bundle.read_text)
-    chosen = [start for name, start in known.items() if name in asked or "all" in asked]
+    clock = chain.server.config.clock
 
-    async def hook(context: HookContext) -> None:
-        context.spawn(run(context.client, chosen), name="controllers")
+    async def work() -> None:
+        context = Context(
+            client=client,
+            clock=clock,
+            informers=Informers(chain.factory),
+            resources=Resources(chain.catalogue, chain.factory, clock),
+            lookup=chain.services.lookup,
+            evaluators=evaluators(chain.services.pod_resources, clock),
+            root_certificates=bundle.read_text,
+        )
+        await run(context, asked)
 
-    chain.server.add_post_start_hook("start-in-process-controllers", hook)
+    if completed.storage_backend == "etcd3":
+        await Election(client, clock, f"{socket.gethostname()}_{os.getpid()}").run(work)
+    else:
+        await work()

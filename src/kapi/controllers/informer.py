@@ -1,91 +1,132 @@
-"""Informers: list and watch through the loopback client, and tell whoever listens of every key that changed."""
+"""Informers: every object of a resource, and then every change to it, told to the controllers that listen.
+
+One per resource, however many listen. Nothing is kept: whoever needs an object reads it, from the server's own cache.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
-from kapi.api.client import Client
-from kapi.api.errors import APIError
-from kapi.api.objects import Object
-from kapi.telemetry.log import log
+import orjson
 
-Listener: TypeAlias = Callable[[str, Object | None], None]  # the key, and the object unless it is gone
-RETRY_SECONDS = 1.0
+from kapi.api.gvk import GroupResource
+from kapi.storage import kv
+from kapi.storage.changes import Changes
+from kapi.storage.factory import StorageFactory
+
+DEFINITIONS = GroupResource("apiextensions.k8s.io", "customresourcedefinitions")
+# Nobody owns, counts or misses them, and there are many.
+_NOT_FOLLOWED = frozenset((GroupResource("", "events"), GroupResource("events.k8s.io", "events")))
 
 
-def key_of(decoded: Object) -> str:
-    metadata = decoded["metadata"]
-    namespace = metadata.get("namespace")
-    return f"{namespace}/{metadata['name']}" if namespace else str(metadata["name"])
+class Change(NamedTuple):
+    """`value` is None when the object has gone; `previous` is None when it was created, or found by a list."""
+
+    resource: GroupResource
+    key: str
+    namespace: str
+    name: str
+    value: bytes | None
+    previous: bytes | None
+
+    @property
+    def path(self) -> str:
+        """As work queues have it: namespace/name, or the name."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+Listener: TypeAlias = Callable[[Change], None]
 
 
 class Informer:
-    """The objects of one resource, as they are now, and a call for each change. Shared by all who ask for its path."""
-
-    def __init__(self, client: Client, path: str) -> None:
-        self._client = client
-        self._path = path
+    def __init__(self, resource: GroupResource, store: kv.KV, prefix: str) -> None:
+        self.resource = resource
         self._listeners: list[Listener] = []
-        self.objects: dict[str, Object] = {}
-        self.synced = asyncio.Event()
+        self._restarted: list[Callable[[], None]] = []
+        self._cut = len(prefix)
+        self._changes = Changes(store, prefix, self._told, self._began)
+        self._lists = 0
 
-    def listen(self, listener: Listener) -> None:
+    def listen(self, listener: Listener, restarted: Callable[[], None] | None = None) -> None:
+        """Before it runs. `restarted` is told when changes may have been missed: all that is there is told again."""
         self._listeners.append(listener)
-        for key, decoded in self.objects.items():
-            listener(key, decoded)
+        if restarted is not None:
+            self._restarted.append(restarted)
 
-    async def run(self) -> None:
-        """Until cancelled. A watch that ends is begun again with a list: what went meanwhile is told as gone."""
-        while True:
-            try:
-                revision = await self._list()
-                self.synced.set()
-                await self._watch(revision)
-            except APIError as error:
-                log.warning("informer_restarts", path=self._path, error=str(error))
-                await asyncio.sleep(RETRY_SECONDS)
+    async def run(self, listed: Callable[[], None]) -> None:
+        """Until cancelled."""
+        await self._changes.run(listed)
 
-    async def _list(self) -> str:
-        listing = await self._client.list(self._path)
-        found = {key_of(item): item for item in listing["items"]}
-        for key in self.objects.keys() - found.keys():
-            self._change(key, None)
-        for key, item in found.items():
-            self._change(key, item)
-        version: str = listing["metadata"]["resourceVersion"]
-        return version
+    def _began(self) -> None:
+        self._lists += 1
+        if self._lists > 1:
+            for restarted in self._restarted:
+                restarted()
 
-    async def _watch(self, revision: str) -> None:
-        async for event in self._client.watch(self._path, resourceVersion=revision, allowWatchBookmarks="true"):
-            decoded = event["object"]
-            if event["type"] == "ERROR":
-                return
-            if event["type"] != "BOOKMARK":
-                self._change(key_of(decoded), None if event["type"] == "DELETED" else decoded)
-
-    def _change(self, key: str, decoded: Object | None) -> None:
-        if decoded is None:
-            self.objects.pop(key, None)
-        else:
-            self.objects[key] = decoded
+    def _told(self, key: str, value: bytes | None, previous: bytes | None) -> None:
+        namespace, _, name = key[self._cut :].rpartition("/")
+        change = Change(self.resource, key, namespace, name, value, previous)
         for listener in self._listeners:
-            listener(key, decoded)
+            listener(change)
 
 
 class Informers:
-    """One informer per path, however many ask for it."""
+    """Those of single resources that were asked for, and of all once anyone listens to everything."""
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        self._informers: dict[str, Informer] = {}
+    def __init__(self, factory: StorageFactory) -> None:
+        self._factory = factory
+        self._informers: dict[GroupResource, Informer] = {}
+        self._of_all: list[tuple[Listener, Callable[[], None]]] = []
+        self._custom: dict[str, tuple[Informer, asyncio.Task[None]]] = {}  # by the definition's name
+        self._group: asyncio.TaskGroup
+        self.listed = asyncio.Event()  # everything that was there at the start has been told
 
-    def of(self, path: str) -> Informer:
-        if path not in self._informers:
-            self._informers[path] = Informer(self._client, path)
-        return self._informers[path]
+    def of(self, resource: GroupResource) -> Informer:
+        found = self._informers.get(resource)
+        if found is None:
+            prefix = next(objects.prefix for known, objects in self._factory.stores if known == resource)
+            found = self._informers[resource] = Informer(resource, self._factory.engine(resource), prefix)
+        return found
 
-    @property
-    def all(self) -> Sequence[Informer]:
-        return tuple(self._informers.values())
+    def listen_to_all(self, listener: Listener, restarted: Callable[[], None]) -> None:
+        """Of every resource, custom ones included as they come."""
+        self._of_all.append((listener, restarted))
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        if self._of_all:
+            self._add_all()
+        left = set(self._informers)
+
+        def listed(resource: GroupResource) -> None:
+            left.discard(resource)
+            if not left:
+                self.listed.set()
+
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            for informer in self._informers.values():
+                group.create_task(informer.run(lambda resource=informer.resource: listed(resource)))  # type: ignore[misc]
+
+    def _add_all(self) -> None:
+        for resource in [known for known, _ in self._factory.stores if known not in _NOT_FOLLOWED]:
+            informer = self.of(resource)
+            for listener, restarted in self._of_all:
+                informer.listen(listener, restarted)
+        self.of(DEFINITIONS).listen(self._definition_changed)
+
+    def _definition_changed(self, change: Change) -> None:
+        if change.value is None:
+            _, task = self._custom.pop(change.name, (None, None))
+            if task is not None:
+                task.cancel()
+        elif change.name not in self._custom:
+            spec = orjson.loads(change.value)["spec"]
+            resource = GroupResource(spec["group"], spec["names"]["plural"])
+            prefix = self._factory.path(f"{resource.group}/{resource.resource}")
+            informer = Informer(resource, self._factory.engine(resource), prefix)
+            for listener, restarted in self._of_all:
+                informer.listen(listener, restarted)
+            self._custom[change.name] = informer, self._group.create_task(informer.run(lambda: None))

@@ -3,155 +3,171 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
 
+from kapi.admission.resources import NAMESPACES, PODS
 from kapi.api import errors
 from kapi.api.client import Client
-from kapi.api.clock import Clock, rfc3339
-from kapi.api.gvk import GroupVersion
+from kapi.api.clock import rfc3339
 from kapi.api.objects import Object
-from kapi.controllers.informer import Informers
+from kapi.controllers import names
+from kapi.controllers.context import Context
+from kapi.controllers.informer import Change
+from kapi.controllers.namespace_conditions import Left, conditions
+from kapi.controllers.resources import Served
 from kapi.controllers.work_queue import WorkQueue
-from kapi.endpoints.discovery import GroupVersionEntry
 
-NAMESPACES = "/api/v1/namespaces"
+_NAMESPACES = "/api/v1/namespaces"
 FINALIZER = "kubernetes"
-AT_ONCE = 64
-PAGE = 500
-# What holds finalizers, or is still on its way out, is looked at again.
-AGAIN_SECONDS = 0.5
-_NEEDED = frozenset(("list", "delete"))
+_AT_ONCE = 64
+_PAGE = 500
+# What is left is looked at again soon after some of it went; if nobody tells, as often as upstream expects finalizers.
+_SOON, _LATER = 0.02, 15.0
+_DELETED = b'"deletionTimestamp":"'
+
+
+async def is_active(client: Client, namespace: str) -> bool:
+    """Whether it is there and not being deleted."""
+    try:
+        found = await client.get(f"{_NAMESPACES}/{namespace}")
+    except errors.NotFound:
+        return False
+    return not found["metadata"].get("deletionTimestamp")
 
 
 class NamespaceController:
-    def __init__(self, client: Client, clock: Clock, served: Callable[[], Iterable[GroupVersionEntry]]) -> None:
-        self._client = client
-        self._clock = clock
-        self._served = served
-        self._queue: WorkQueue
+    def __init__(self, context: Context) -> None:
+        self._client = context.client
+        self._clock = context.clock
+        self._resources = context.resources
+        self._informers = context.informers
+        self._queue = WorkQueue(names.NAMESPACE, self._reconcile)
+        self._held: dict[str, float] = {}  # namespaces with content that stays, and how long a look at it took
 
-    def start(self, informers: Informers) -> WorkQueue:
-        namespaces = informers.of(NAMESPACES)
+    def start(self) -> list[WorkQueue]:
+        self._informers.of(NAMESPACES).listen(self._namespace_changed)
+        self._informers.listen_to_all(self._content_changed, lambda: None)
+        return [self._queue]
 
-        async def reconcile(name: str) -> None:
-            found = namespaces.objects.get(name)
-            if found is not None and found["metadata"].get("deletionTimestamp"):
-                await self._finish(name, found)
+    def _namespace_changed(self, change: Change) -> None:
+        if change.value is None:
+            self._held.pop(change.name, None)
+        elif _DELETED in change.value:
+            self._queue.add(change.name)
 
-        self._queue = WorkQueue("namespaces", reconcile)
-        namespaces.listen(lambda key, found: self._queue.add(key) if found is not None else None)
-        return self._queue
+    def _content_changed(self, change: Change) -> None:
+        took = self._held.get(change.namespace) if change.value is None else None
+        if took is not None:
+            self._queue.add_after(change.namespace, max(_SOON, took))
 
-    async def _finish(self, name: str, namespace: Object) -> None:
-        if FINALIZER not in (namespace.get("spec", {}).get("finalizers") or ()):
+    async def _reconcile(self, name: str) -> None:
+        try:
+            namespace = await self._client.get(f"{_NAMESPACES}/{name}")
+        except errors.NotFound:
             return
-        left = await self._empty(name)
-        if left:
-            await self._report(name, left)
-            self._queue.add_after(name, AGAIN_SECONDS)
+        if not namespace["metadata"].get("deletionTimestamp"):
             return
-        current = await self._client.get(f"{NAMESPACES}/{name}")
-        finalizers = [f for f in current.get("spec", {}).get("finalizers") or () if f != FINALIZER]
-        await self._client.update(f"{NAMESPACES}/{name}/finalize", {**current, "spec": {"finalizers": finalizers}})
+        if FINALIZER in (namespace.get("spec", {}).get("finalizers") or ()):
+            began = self._clock.monotonic()
+            left = await self._empty(name)
+            if left.remaining or left.failures:
+                await self._wait(name, left, self._clock.monotonic() - began)
+            else:
+                await self._finalize(name)
 
-    async def _empty(self, namespace: str) -> dict[str, list[Object]]:
-        """Delete all content; what is left of it, by resource."""
-        left: dict[str, list[Object]] = {}
-        for resource, path in self._paths(namespace):
-            remaining = await self._delete_all(path)
+    async def _finalize(self, name: str) -> None:
+        try:
+            current = await self._client.get(f"{_NAMESPACES}/{name}")
+            finalizers = [f for f in current.get("spec", {}).get("finalizers") or () if f != FINALIZER]
+            await self._client.update(f"{_NAMESPACES}/{name}/finalize", {**current, "spec": {"finalizers": finalizers}})
+        except errors.NotFound:
+            return
+
+    async def _wait(self, name: str, left: Left, took: float) -> None:
+        self._held[name] = took
+        await self._report(name, left)
+        if left.failures:
+            raise next(iter(left.failures.values()))
+        self._queue.add_after(name, _LATER)
+        # Some of it may have gone before anyone listened.
+        if not await self._still_there(name, left):
+            self._queue.add(name)
+
+    async def _still_there(self, name: str, left: Left) -> bool:
+        counts = [await self._resources.count(served, name) for served in left.remaining]
+        return all(
+            count is None or count >= len(items) for count, items in zip(counts, left.remaining.values(), strict=True)
+        )
+
+    async def _empty(self, namespace: str) -> Left:
+        """Delete all content; what is left of it."""
+        left = Left()
+        found = [served for served in self._resources.all() if served.namespaced and served.deletable]
+        for served in sorted(found, key=lambda served: served.group_resource != PODS):
+            if await self._resources.count(served, namespace) == 0:
+                continue
+            try:
+                remaining = await self._delete_all(served, namespace)
+            except errors.NotFound:
+                continue  # the resource itself has gone
+            except errors.APIError as error:
+                left.failures[served] = error
+                remaining = await self._list(served, namespace)
             if remaining:
-                left[resource] = remaining
-                if resource == "pods":
+                left.remaining[served] = remaining
+                if served.group_resource == PODS:
                     break  # as upstream: what pods use stays while they run
         return left
 
-    def _paths(self, namespace: str) -> list[tuple[str, str]]:
-        found: dict[str, str] = {}
-        for entry in self._served():
-            for resource in entry.resources:
-                if resource.namespaced and set(resource.verbs) >= _NEEDED:
-                    name = f"{resource.plural}.{entry.group_version.group}".rstrip(".")
-                    found.setdefault(name, f"{_root(entry.group_version)}/namespaces/{namespace}/{resource.plural}")
-        return sorted(found.items(), key=lambda item: item[0] != "pods")
+    async def _delete_all(self, served: Served, namespace: str) -> list[Object]:
+        """What has not gone at once. One that cannot be deleted keeps none of the others."""
+        path, failure = served.path(namespace), None
+        items = await self._list(served, namespace)
+        for start in range(0, len(items), _AT_ONCE):
+            some = items[start : start + _AT_ONCE]
+            for result in await asyncio.gather(*(self._delete(path, m) for m in some), return_exceptions=True):
+                if isinstance(result, errors.APIError):
+                    failure = failure or result
+                elif isinstance(result, BaseException):
+                    raise result
+        if failure is not None:
+            raise failure
+        return await self._list(served, namespace) if await self._resources.count(served, namespace) != 0 else []
 
-    async def _delete_all(self, path: str) -> list[Object]:
-        items: list[Object] = (await self._client.list(path))["items"]
-        if not items:
-            return []
-        for start in range(0, len(items), AT_ONCE):
-            await asyncio.gather(*(self._delete(path, item) for item in items[start : start + AT_ONCE]))
-        remaining: list[Object] = (await self._client.list(path, limit=str(PAGE)))["items"]
-        return remaining
+    async def _list(self, served: Served, namespace: str) -> list[Object]:
+        """The metadata of all objects: the rest of them is not held."""
+        found: list[Object] = []
+        more = {"limit": str(_PAGE)}
+        while True:
+            page = await self._client.list(served.path(namespace), **more)
+            found += [item["metadata"] for item in page["items"]]
+            token = page["metadata"].get("continue")
+            if not token:
+                return found
+            more["continue"] = token
 
-    async def _delete(self, path: str, item: Object) -> None:
-        if item["metadata"].get("deletionTimestamp") and item["metadata"].get("finalizers"):
+    async def _delete(self, path: str, metadata: Object) -> None:
+        if metadata.get("deletionTimestamp"):
             return  # it waits for someone else
+        options = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
         try:
-            options = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
-            await self._client.delete(f"{path}/{item['metadata']['name']}", options)
+            await self._client.delete(f"{path}/{metadata['name']}", options)
         except (errors.NotFound, errors.Conflict):
             return
 
-    async def _report(self, name: str, left: dict[str, list[Object]]) -> None:
-        current = await self._client.get(f"{NAMESPACES}/{name}")
-        wanted = _conditions(left)
+    async def _report(self, name: str, left: Left) -> None:
+        current = await self._client.get(f"{_NAMESPACES}/{name}")
         status = current.setdefault("status", {})
         present = {c["type"]: c for c in status.get("conditions") or ()}
-        changed = False
-        for condition in wanted:
-            before = present.get(condition["type"])
-            if before is None or {k: v for k, v in before.items() if k != "lastTransitionTime"} != condition:
-                present[condition["type"]] = {**condition, "lastTransitionTime": rfc3339(self._clock.now())}
-                changed = True
-        if changed:
-            status["conditions"] = list(present.values())
-            await self._client.update(f"{NAMESPACES}/{name}/status", current)
+        now = rfc3339(self._clock.now())
+        wanted = {}
+        for condition in conditions(left):
+            before = present.get(condition["type"], {})
+            since = before["lastTransitionTime"] if before.get("status") == condition["status"] else now
+            wanted[condition["type"]] = {**condition, "lastTransitionTime": since}
+        if any(present.get(kind) != condition for kind, condition in wanted.items()):
+            status["conditions"] = list({**present, **wanted}.values())
+            await self._client.update(f"{_NAMESPACES}/{name}/status", current)
 
 
-def _root(group_version: GroupVersion) -> str:
-    return f"/apis/{group_version}" if group_version.group else f"/api/{group_version.version}"
-
-
-def _conditions(left: dict[str, list[Object]]) -> list[Object]:
-    """What is left and what it waits for, in upstream's words."""
-    remaining = ", ".join(f"{name} has {len(items)} resource instances" for name, items in sorted(left.items()))
-    finalizers: dict[str, int] = {}
-    for items in left.values():
-        for item in items:
-            for finalizer in item["metadata"].get("finalizers") or ():
-                finalizers[finalizer] = finalizers.get(finalizer, 0) + 1
-    waiting = ", ".join(f"{name} in {count} resource instances" for name, count in sorted(finalizers.items()))
-    return [
-        {
-            "type": "NamespaceDeletionDiscoveryFailure",
-            "status": "False",
-            "reason": "ResourcesDiscovered",
-            "message": "All resources successfully discovered",
-        },
-        {
-            "type": "NamespaceDeletionGroupVersionParsingFailure",
-            "status": "False",
-            "reason": "ParsedGroupVersions",
-            "message": "All legacy kube types successfully parsed",
-        },
-        {
-            "type": "NamespaceDeletionContentFailure",
-            "status": "False",
-            "reason": "ContentDeleted",
-            "message": "All content successfully deleted, may be waiting on finalization",
-        },
-        {
-            "type": "NamespaceContentRemaining",
-            "status": "True",
-            "reason": "SomeResourcesRemain",
-            "message": f"Some resources are remaining: {remaining}",
-        },
-        {
-            "type": "NamespaceFinalizersRemaining",
-            "status": "True" if waiting else "False",
-            "reason": "SomeFinalizersRemain" if waiting else "ContentHasNoFinalizers",
-            "message": f"Some content in the namespace has finalizers remaining: {waiting}"
-            if waiting
-            else "All content-preserving finalizers finished",
-        },
-    ]
+def start(context: Context) -> list[WorkQueue]:
+    return NamespaceController(context).start()

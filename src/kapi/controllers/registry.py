@@ -1,36 +1,45 @@
-"""Which controllers there are, in the order of their names, and how those that were asked for are run."""
+"""Which controllers there are, and how those that were asked for are run."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping
 
-from kapi.api.client import Client
-from kapi.api.clock import Clock
-from kapi.controllers import root_ca, service_accounts
-from kapi.controllers.informer import Informers
-from kapi.controllers.namespaces import NamespaceController
-from kapi.controllers.work_queue import WorkQueue
-from kapi.endpoints.discovery import Catalogue
+from kapi.controllers import (
+    cluster_roles,
+    disruption,
+    finished_jobs,
+    garbage_collector,
+    legacy_tokens,
+    names,
+    namespaces,
+    resource_quotas,
+    root_ca,
+    service_accounts,
+    volume_protection,
+)
+from kapi.controllers.context import Context, Start
 
-Start: TypeAlias = Callable[[Client, Informers], WorkQueue]
+STARTS: Mapping[str, Start] = {
+    names.ATTRIBUTES_CLASS_PROTECTION: volume_protection.start_attributes_classes,
+    names.CLAIM_PROTECTION: volume_protection.start_claims,
+    names.CLUSTER_ROLES: cluster_roles.start,
+    names.DISRUPTION: disruption.start,
+    names.FINISHED_JOBS: finished_jobs.start,
+    names.GARBAGE_COLLECTOR: garbage_collector.start,
+    names.LEGACY_TOKENS: legacy_tokens.start,
+    names.NAMESPACE: namespaces.start,
+    names.RESOURCE_QUOTA: resource_quotas.start,
+    names.ROOT_CA: root_ca.start,
+    names.SERVICE_ACCOUNT: service_accounts.start,
+    names.VOLUME_PROTECTION: volume_protection.start_volumes,
+}
 
 
-def controllers(catalogue: Catalogue, clock: Clock, bundle: Callable[[], str]) -> Mapping[str, Start]:
-    return {
-        "namespace": lambda client, informers: NamespaceController(client, clock, catalogue.entries).start(informers),
-        "root-ca-certificate-publisher": root_ca.start(bundle),
-        "serviceaccount": service_accounts.start,
-    }
-
-
-async def run(client: Client, starts: Iterable[Start]) -> None:
+async def run(context: Context, chosen: Iterable[str]) -> None:
     """Until cancelled."""
-    informers = Informers(client)
-    queues = [start(client, informers) for start in starts]
+    queues = [queue for name in chosen for queue in STARTS[name](context)]
     async with asyncio.TaskGroup() as group:
-        for informer in informers.all:
-            group.create_task(informer.run())
+        group.create_task(context.informers.run())
         for queue in queues:
             group.create_task(queue.run())

@@ -2,53 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from kapi.admission.resources import NAMESPACES
 from kapi.api import errors
 from kapi.api.client import Client
+from kapi.api.gvk import GroupResource
 from kapi.api.objects import Object
-from kapi.controllers.informer import Informers
+from kapi.controllers import names
+from kapi.controllers.context import Context
+from kapi.controllers.informer import Change
+from kapi.controllers.namespaces import is_active
 from kapi.controllers.work_queue import WorkQueue
 
-NAMESPACES = "/api/v1/namespaces"
+CONFIG_MAPS = GroupResource("", "configmaps")
 NAME, KEY = "kube-root-ca.crt", "ca.crt"
-_WHY = {"kubernetes.io/description": "The certificates that prove the identity of this cluster's API server."}
+# As upstream words it: tools that compare clusters read annotations too.
+_WHY = {
+    "kubernetes.io/description": "Contains a CA bundle that can be used to verify the kube-apiserver when using "
+    "internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed "
+    "across distributions of Kubernetes clusters."
+}
 
 
-def start(bundle: Callable[[], str]) -> Callable[[Client, Informers], WorkQueue]:
-    """`bundle` is the PEM text to publish."""
+def start(context: Context) -> list[WorkQueue]:
+    client = context.client
 
-    def run(client: Client, informers: Informers) -> WorkQueue:
-        namespaces = informers.of(NAMESPACES)
+    async def reconcile(namespace: str) -> None:
+        if await is_active(client, namespace):
+            await _publish(client, f"/api/v1/namespaces/{namespace}/configmaps", context.root_certificates())
 
-        async def reconcile(namespace: str) -> None:
-            found = namespaces.objects.get(namespace)
-            if found is None or found["metadata"].get("deletionTimestamp"):
-                return
-            path = f"{NAMESPACES}/{namespace}/configmaps"
-            wanted = {KEY: bundle()}
-            config: Object = {
-                "apiVersion": "v1",
-                "kind": "ConfigMap",
-                "metadata": {"name": NAME, "annotations": _WHY},
-                "data": wanted,
-            }
-            try:
-                present = await client.get(f"{path}/{NAME}")
-                if present.get("data") != wanted:
-                    await client.update(f"{path}/{NAME}", {**present, "data": wanted})
-            except errors.NotFound:
-                await _create(client, path, config)
+    queue = WorkQueue(names.ROOT_CA, reconcile)
 
-        queue = WorkQueue("root-ca", reconcile)
-        namespaces.listen(lambda key, found: queue.add(key) if found is not None else None)
-        return queue
+    def namespace_changed(change: Change) -> None:
+        if change.value is not None and change.previous is None:
+            queue.add(change.name)
 
-    return run
+    def config_changed(change: Change) -> None:
+        if change.name == NAME and (change.value is None or change.previous is not None):
+            queue.add(change.namespace)
+
+    context.informers.of(NAMESPACES).listen(namespace_changed)
+    context.informers.of(CONFIG_MAPS).listen(config_changed)
+    return [queue]
 
 
-async def _create(client: Client, path: str, config: Object) -> None:
+async def _publish(client: Client, path: str, bundle: str) -> None:
+    wanted = {KEY: bundle}
+    config: Object = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": NAME, "annotations": _WHY},
+        "data": wanted,
+    }
     try:
-        await client.create(path, config)
-    except (errors.AlreadyExists, errors.NotFound):
-        return  # someone else was faster, or the namespace has gone
+        present = await client.get(f"{path}/{NAME}")
+        if present.get("data") != wanted:
+            await client.update(f"{path}/{NAME}", {**present, "data": wanted})
+    except errors.NotFound:
+        try:
+            await client.create(path, config)
+        except (errors.AlreadyExists, errors.NotFound):
+            return  # someone else was faster, or the namespace has gone

@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
+from kapi.admission.resources import NAMESPACES, SERVICE_ACCOUNTS
 from kapi.api import errors
-from kapi.api.client import Client
 from kapi.api.objects import Object
-from kapi.controllers.informer import Informers
+from kapi.controllers import names
+from kapi.controllers.context import Context
+from kapi.controllers.informer import Change
+from kapi.controllers.namespaces import is_active
 from kapi.controllers.work_queue import WorkQueue
 
-NAMESPACES = "/api/v1/namespaces"
-ACCOUNTS = "/api/v1/serviceaccounts"
 DEFAULT = "default"
 
 
-def start(client: Client, informers: Informers) -> WorkQueue:
-    namespaces = informers.of(NAMESPACES)
+def start(context: Context) -> list[WorkQueue]:
+    client = context.client
 
     async def reconcile(namespace: str) -> None:
-        found = namespaces.objects.get(namespace)
-        if found is None or found["metadata"].get("deletionTimestamp"):
-            return
+        path = f"/api/v1/namespaces/{namespace}/serviceaccounts"
         account: Object = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": DEFAULT}}
-        try:
-            await client.create(f"{NAMESPACES}/{namespace}/serviceaccounts", account)
-        except (errors.AlreadyExists, errors.NotFound):
-            return  # it is there, or its namespace has gone
+        if await is_active(client, namespace):
+            try:
+                await client.create(path, account)
+            except (errors.AlreadyExists, errors.NotFound):
+                return  # it is there, or its namespace has gone
 
-    queue = WorkQueue("service-accounts", reconcile)
-    namespaces.listen(lambda key, found: queue.add(key) if found is not None else None)
+    queue = WorkQueue(names.SERVICE_ACCOUNT, reconcile)
 
-    def account_changed(key: str, found: Object | None) -> None:
-        namespace, _, name = key.partition("/")
-        if found is None and name == DEFAULT:
-            queue.add(namespace)
+    def namespace_changed(change: Change) -> None:
+        if change.value is not None and change.previous is None:
+            queue.add(change.name)
 
-    informers.of(ACCOUNTS).listen(account_changed)
-    return queue
+    def account_changed(change: Change) -> None:
+        if change.value is None and change.name == DEFAULT:
+            queue.add(change.namespace)
+
+    context.informers.of(NAMESPACES).listen(namespace_changed)
+    context.informers.of(SERVICE_ACCOUNTS).listen(account_changed)
+    return [queue]

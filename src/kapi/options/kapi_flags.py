@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from kapi.controllers.names import CONTROLLERS, chosen
 from kapi.options import checks
 from kapi.options.flag import flag
 from kapi.options.kinds import STRING, STRING_TO_STRING, STRINGS
-
-CONTROLLERS = ("namespace", "root-ca-certificate-publisher", "serviceaccount")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -30,7 +29,7 @@ class KapiOptions:
     )
     root_ca_file: str = flag(
         STRING,
-        "The certificates that the root-ca-certificate-publisher puts into every namespace. Unset: --tls-cert-file.",
+        "The certificates that every namespace is given as kube-root-ca.crt. Unset: --tls-cert-file.",
         check=checks.certificates,
     )
 
@@ -41,9 +40,8 @@ class KapiOptions:
     )
 
     def validate(self) -> list[str]:
-        known = {"all", *CONTROLLERS}
-        return [
-            f"--in-process-controllers: there is no controller {name}; there are {', '.join(sorted(known))}"
-            for name in self.in_process_controllers
-            if name not in known
-        ]
+        try:
+            chosen(self.in_process_controllers)
+        except ValueError as error:
+            return [f"--in-process-controllers: {error}"]
+        return []

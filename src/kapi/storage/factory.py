@@ -42,9 +42,16 @@ class StorageFactory:
         """The cache of a resource, if it is stored here."""
         return self._cachers.get(resource)
 
+    def engine(self, resource: GroupResource) -> kv.KV:
+        """Where a resource's objects are stored."""
+        return self._engine(resource)
+
+    def path(self, prefix: str) -> str:
+        """What the keys of a resource begin with. `prefix` is its place below the root, without slashes at its ends."""
+        return f"{self._config.root.rstrip('/')}/{prefix}/"
+
     def objects(self, resource: GroupResource, prefix: str, shape: Shape, *, expires: bool = False) -> ObjectStore:
-        """`prefix` is the resource's path below the root, without slashes at its ends."""
-        path = f"{self._config.root.rstrip('/')}/{prefix}/"
+        path = self.path(prefix)
         store = self._stores.get(path)
         if store is None:
             size = self._config.watch_cache_sizes.get(resource)
@@ -62,16 +69,13 @@ class StorageFactory:
 
     def shared(self, resource: GroupResource, prefix: str, shape: Shape, *, ttl: int = 0) -> ObjectStore:
         """For the few keys that servers keep for each other: always read from the engine, never cached."""
-        path = f"{self._config.root.rstrip('/')}/{prefix}/"
+        path = self.path(prefix)
         engine = self._engine(resource)
         return ObjectStore(engine, Cacher(engine, path, shape, self._clock), ttl=ttl, cached=False)
 
-    def engine(self, resource: GroupResource) -> kv.KV:
-        return self._engine(resource)
-
     def passing(self, resource: GroupResource, engine: kv.KV, prefix: str, make_entry: EntryMaker) -> ObjectStore:
         """The store of a resource that comes and goes, with its own way to read what is stored; ended by `retire`."""
-        path = f"{self._config.root.rstrip('/')}/{prefix}/"
+        path = self.path(prefix)
         size = self._config.watch_cache_sizes.get(resource)
         cacher = Cacher(engine, path, make_entry.shape, self._clock, capacity=size or 0)
         cacher.make_entry = make_entry

@@ -16,9 +16,8 @@ from kapi.admission.configuration import ConfigurationError, check_kind
 from kapi.admission.lookup import Lookup
 from kapi.admission.quota.amounts import Amounts
 from kapi.admission.quota.check import Limited, Quota, check
-from kapi.admission.quota.evaluators import Claims, DeviceClaims, Evaluator, Evaluators
-from kapi.admission.quota.evaluators import Services as ServiceEvaluator
-from kapi.admission.quota.pods import Pods
+from kapi.admission.quota.counted import IGNORED, evaluators
+from kapi.admission.quota.evaluators import Evaluator, Evaluators
 from kapi.admission.resources import (
     NAMESPACES,
     PERSISTENT_VOLUME_CLAIMS,
@@ -44,21 +43,6 @@ _KINDS = {
     "ResourceQuotaConfiguration": ("apiserver.config.k8s.io/v1",),
     "Configuration": ("resourcequota.admission.k8s.io/v1beta1", "resourcequota.admission.k8s.io/v1alpha1"),
 }
-# Not stored, or never counted.
-_IGNORED = frozenset(
-    (
-        ("", "bindings"),
-        ("", "componentstatuses"),
-        ("", "events"),
-        ("events.k8s.io", "events"),
-        ("authentication.k8s.io", "tokenreviews"),
-        ("authentication.k8s.io", "selfsubjectreviews"),
-        ("authorization.k8s.io", "subjectaccessreviews"),
-        ("authorization.k8s.io", "selfsubjectaccessreviews"),
-        ("authorization.k8s.io", "localsubjectaccessreviews"),
-        ("authorization.k8s.io", "selfsubjectrulesreviews"),
-    )
-)
 
 
 class _Stale(Exception):
@@ -111,7 +95,7 @@ class ResourceQuota:
         if quotas is not None and not quotas and not self._limited:
             return None
         resource = attributes.resource.group_resource
-        if resource in _IGNORED or resource == NAMESPACES:
+        if resource in IGNORED or resource == NAMESPACES:
             return None
         evaluator = self._evaluators.of(resource)
         return self._charge(_Ticket(attributes, evaluator)) if evaluator.handles(attributes) else None
@@ -209,12 +193,5 @@ def build(services: Services, configuration: Object | None) -> ResourceQuota:
         for i, item in enumerate(limited):
             if not item.get("resource"):
                 raise ConfigurationError(f"limitedResources[{i}].resource: Required value")
-    evaluators = Evaluators(
-        {
-            PODS: Pods(services.pod_resources, services.clock),
-            SERVICES: ServiceEvaluator(),
-            PERSISTENT_VOLUME_CLAIMS: Claims(),
-            RESOURCE_CLAIMS: DeviceClaims(),
-        }
-    )
-    return ResourceQuota(services.lookup, services.clock, evaluators, Limited(limited))
+    counting = evaluators(services.pod_resources, services.clock)
+    return ResourceQuota(services.lookup, services.clock, counting, Limited(limited))

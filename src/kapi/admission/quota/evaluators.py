@@ -192,5 +192,10 @@ class Evaluators:
         self._special = special
         self._counted: Callable[[GroupResource], Counted] = lru_cache(maxsize=4096)(Counted)
 
+    @property
+    def special(self) -> Iterable[tuple[str, str]]:
+        """The resources that count by more than their number."""
+        return self._special.keys()
+
     def of(self, resource: GroupResource) -> Evaluator:
         return self._special.get(resource) or self._counted(resource)

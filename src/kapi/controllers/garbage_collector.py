@@ -1,0 +1,281 @@
+"""Garbage collection: what lost all its owners goes; owners wait for their dependents or let them go, as was asked."""
+
+from __future__ import annotations
+
+import asyncio
+
+from kapi.api import errors
+from kapi.api.clock import rfc3339
+from kapi.api.objects import Object
+from kapi.controllers import names
+from kapi.controllers.context import Context
+from kapi.controllers.informer import DEFINITIONS
+from kapi.controllers.owner_graph import FOREGROUND, ORPHAN, Node, Owner, OwnerGraph, owners_of
+from kapi.controllers.work_queue import WorkQueue
+from kapi.telemetry.log import log
+
+_WORKERS = 32
+_TRIES = 5
+# A definition is served a moment after it was stored.
+_DEFINED_SECONDS = 1.0
+
+
+class _Unresolved(Exception):
+    """An owner is of a kind that is not served: it may be, once a definition comes."""
+
+
+class _OutOfReach(Exception):
+    """An owner in a namespace, of an object in none: such an owner is never looked for."""
+
+
+class GarbageCollector:
+    def __init__(self, context: Context) -> None:
+        self._client = context.client
+        self._clock = context.clock
+        self._resources = context.resources
+        self._informers = context.informers
+        self._deletions = WorkQueue(names.GARBAGE_COLLECTOR, self._attempt_to_delete, _WORKERS)
+        self._orphans = WorkQueue(f"{names.GARBAGE_COLLECTOR}/orphans", self._orphan)
+        self.graph = OwnerGraph(self._consider, self._orphans.add)
+        self._unresolved: set[str] = set()
+
+    def start(self) -> list[WorkQueue]:
+        self._informers.listen_to_all(self.graph.changed, self.graph.restarted)
+        self._informers.of(DEFINITIONS).listen(lambda _: self._resolve_soon())
+        return [self._deletions, self._orphans]
+
+    def _consider(self, uid: str) -> None:
+        if not self._is_settled(self.graph.nodes[uid]):
+            self._deletions.add(uid)
+
+    def _is_settled(self, node: Node) -> bool:
+        """Most objects have owners that are known to be there: nothing is to be done then."""
+        return not node.waits and self.graph.is_settled(node, (self._where(node, owner) for owner in node.owners))
+
+    def _where(self, node: Node, owner: Owner) -> str | None:
+        served = self._resources.of_kind(owner.api_version, owner.kind)
+        return None if served is None else served.path(node.namespace, owner.name)
+
+    def _resolve_soon(self) -> None:
+        asyncio.get_running_loop().call_later(_DEFINED_SECONDS, self._resolve)
+
+    def _resolve(self) -> None:
+        waiting, self._unresolved = self._unresolved, set()
+        for uid in waiting:
+            self._deletions.add(uid)
+
+    # Deleting
+
+    async def _attempt_to_delete(self, uid: str) -> None:
+        await self._informers.listed.wait()
+        node = self.graph.nodes.get(uid)
+        if node is None or (node.deleting and node.waits != FOREGROUND) or self._is_settled(node):
+            return
+        try:
+            latest = await self._latest(node)
+            if latest is None:
+                self.graph.missing(node)
+            elif node.waits == FOREGROUND:
+                await self._delete_dependents(node, latest)
+            else:
+                await self._delete_unless_owned(node, latest)
+        except _Unresolved:
+            self._unresolved.add(uid)
+        except _OutOfReach as error:
+            await self._warn(node, str(error))
+
+    async def _latest(self, node: Node) -> Object | None:
+        latest = await self._get(self._path(node))
+        return latest if latest is not None and latest["metadata"].get("uid") == node.uid else None
+
+    async def _get(self, path: str) -> Object | None:
+        """The object, or None if it is not there. A resource that is not there says nothing about its objects."""
+        try:
+            return await self._client.get(path)
+        except errors.NotFound as error:
+            if (error.details or {}).get("name"):
+                return None
+            raise _Unresolved(path) from error
+
+    def _path(self, node: Node) -> str:
+        served = self._resources.find(node.resource)
+        if served is None:
+            raise _Unresolved(str(node.resource))
+        return served.path(node.namespace, node.name)
+
+    async def _delete_dependents(self, node: Node, latest: Object) -> None:
+        """Foreground: the owner goes after the dependents that block it."""
+        if not latest["metadata"].get("deletionTimestamp"):
+            return
+        blocking = self.graph.blocking(node.uid)
+        if not blocking:
+            await self._remove_finalizer(self._path(node), node.uid, FOREGROUND)
+            return
+        for dependent in blocking:
+            if dependent.waits != FOREGROUND:
+                self._deletions.add(dependent.uid)
+
+    async def _delete_unless_owned(self, node: Node, latest: Object) -> None:
+        owners = owners_of(latest["metadata"])
+        if not owners:
+            return
+        solid, dangling, waiting = await self._classify(node, owners)
+        if solid:
+            lost = {owner.uid for owner in (*dangling, *waiting)}
+            if lost:
+                await self._keep_references(self._path(node), latest, lost)
+            return
+        dependents = self.graph.dependents(node.uid)
+        if waiting and dependents:
+            # As upstream: where owners depend on each other in a circle, one of them must not wait.
+            if any(dependent.waits == FOREGROUND for dependent in dependents):
+                await self._unblock(node, latest)
+            await self._delete(node, latest, "Foreground")
+            return
+        finalizers = latest["metadata"].get("finalizers") or ()
+        policy = "Orphan" if ORPHAN in finalizers else "Foreground" if FOREGROUND in finalizers else "Background"
+        await self._delete(node, latest, policy)
+
+    async def _classify(self, node: Node, owners: tuple[Owner, ...]) -> tuple[list[Owner], list[Owner], list[Owner]]:
+        """The owners that are there, those that are not, and those that wait for their dependents to go."""
+        solid: list[Owner] = []
+        dangling: list[Owner] = []
+        waiting: list[Owner] = []
+        for owner in owners:
+            found = await self._owner(node, owner)
+            if found is None:
+                dangling.append(owner)
+            elif _waits(found["metadata"]):
+                waiting.append(owner)
+            else:
+                solid.append(owner)
+        return solid, dangling, waiting
+
+    async def _owner(self, node: Node, owner: Owner) -> Object | None:
+        served = self._resources.of_kind(owner.api_version, owner.kind)
+        if served is None:
+            raise _Unresolved(f"{owner.api_version} {owner.kind}")
+        if served.namespaced and not node.namespace:
+            raise _OutOfReach(_invalid(owner, node))
+        where = served.path(node.namespace, owner.name)
+        if self.graph.is_absent(owner.uid, where):
+            return None
+        found = await self._get(where)
+        if found is not None and found["metadata"].get("uid") == owner.uid:
+            self.graph.owner_found(owner.uid, where)
+            return found
+        if self.graph.is_elsewhere(owner.uid, where):
+            await self._warn(node, _invalid(owner, node))
+        self.graph.owner_missing(owner.uid, where)
+        return None
+
+    async def _delete(self, node: Node, latest: Object, policy: str) -> None:
+        metadata = latest["metadata"]
+        options = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "preconditions": {"uid": node.uid, "resourceVersion": metadata["resourceVersion"]},
+            "propagationPolicy": policy,
+        }
+        try:
+            await self._client.delete(self._path(node), options)
+        except errors.NotFound:
+            return
+
+    # Letting go
+
+    async def _orphan(self, uid: str) -> None:
+        await self._informers.listed.wait()
+        node = self.graph.nodes.get(uid)
+        if node is None or node.waits != ORPHAN:
+            return
+        dependents = self.graph.dependents(uid)
+        for start in range(0, len(dependents), _WORKERS):
+            some = dependents[start : start + _WORKERS]
+            await asyncio.gather(*(self._let_go(dependent, uid) for dependent in some))
+        await self._remove_finalizer(self._path(node), uid, ORPHAN)
+
+    async def _let_go(self, dependent: Node, uid: str) -> None:
+        for left in reversed(range(_TRIES)):
+            latest = await self._latest(dependent)
+            if latest is None:
+                return
+            try:
+                await self._keep_references(self._path(dependent), latest, {uid})
+                return
+            except errors.Conflict:
+                if not left:
+                    raise
+
+    async def _keep_references(self, path: str, latest: Object, without: set[str]) -> None:
+        """Drop references to owners that are no more, or should no longer count."""
+        references = latest["metadata"].get("ownerReferences") or []
+        kept = [reference for reference in references if reference.get("uid") not in without]
+        if kept != references:
+            await self._patch(path, latest, {"ownerReferences": kept or None})
+
+    async def _unblock(self, node: Node, latest: Object) -> None:
+        references = latest["metadata"].get("ownerReferences") or []
+        kept = [{**r, "blockOwnerDeletion": False} if r.get("blockOwnerDeletion") else r for r in references]
+        changed = await self._patch(self._path(node), latest, {"ownerReferences": kept})
+        latest["metadata"] = changed["metadata"]
+
+    async def _patch(self, path: str, latest: Object, change: Object) -> Object:
+        metadata = latest["metadata"]
+        held = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
+        return await self._client.patch(path, {"metadata": {**held, **change}})
+
+    async def _remove_finalizer(self, path: str, uid: str, finalizer: str) -> None:
+        for left in reversed(range(_TRIES)):
+            try:
+                latest = await self._client.get(path)
+                finalizers = latest["metadata"].get("finalizers") or []
+                if latest["metadata"].get("uid") != uid or finalizer not in finalizers:
+                    return
+                await self._patch(path, latest, {"finalizers": [f for f in finalizers if f != finalizer]})
+                return
+            except errors.NotFound:
+                return
+            except errors.Conflict:
+                if not left:
+                    raise
+
+    async def _warn(self, node: Node, message: str) -> None:
+        """An Event, as upstream reports references that nobody can follow."""
+        served = self._resources.find(node.resource)
+        now = rfc3339(self._clock.now())
+        namespace = node.namespace or "default"
+        event = {
+            "metadata": {"name": f"{node.name}.{int(self._clock.now() * 1e9):x}", "namespace": namespace},
+            "involvedObject": {
+                "apiVersion": str(served.group_version) if served is not None else "",
+                "kind": served.kind if served is not None else "",
+                "namespace": node.namespace,
+                "name": node.name,
+                "uid": node.uid,
+            },
+            "type": "Warning",
+            "reason": "OwnerRefInvalidNamespace",
+            "message": message,
+            "source": {"component": names.GARBAGE_COLLECTOR},
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": 1,
+        }
+        try:
+            await self._client.create(f"/api/v1/namespaces/{namespace}/events", event)
+        except errors.APIError as error:
+            log.debug(2, "event_not_recorded", error=error.message)
+
+
+def _waits(metadata: Object) -> bool:
+    return bool(metadata.get("deletionTimestamp")) and FOREGROUND in (metadata.get("finalizers") or ())
+
+
+def _invalid(owner: Owner, node: Node) -> str:
+    shown = f"[{owner.api_version}/{owner.kind}, namespace: {node.namespace}, name: {owner.name}, uid: {owner.uid}]"
+    return f'ownerRef {shown} does not exist in namespace "{node.namespace}"'
+
+
+def start(context: Context) -> list[WorkQueue]:
+    return GarbageCollector(context).start()
