@@ -150,12 +150,13 @@ def server_flags(asked: Up, port: int, identity: Credentials) -> list[str]:
         f"--bind-address={asked.bind_address}",
         f"--secure-port={port}",
         f"--data-dir={asked.home.directory}",
-        "--in-process-controllers=all",
         f"--root-ca-file={identity.ca}",
         *identity.flags(),
     ]
     if asked.in_memory:
         flags.append("--storage-backend=memory")
+    if flag_value(asked.flags, "in-process-controllers") is None:
+        flags.append("--in-process-controllers=all")
     return flags
 
 

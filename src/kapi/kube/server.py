@@ -11,6 +11,8 @@ from kapi.endpoints.openapi.routes import OpenAPI
 from kapi.endpoints.priorities import PRIORITIES
 from kapi.kube.bootstrap import install_bootstrap
 from kapi.kube.flow_control import install_flow_control
+from kapi.kube.flow_schema_upkeep import FlowSchemaUpkeep
+from kapi.kube.legacy_token_tracking import LegacyTokenTracking
 from kapi.kube.resources import RESOURCES
 from kapi.kube.security import Security
 from kapi.kube.service_controllers import ServiceControllers
@@ -50,6 +52,7 @@ class KubeServer(GenericServer):
         services.install(self, self.stores)
         security.bind(self.routes, self.stores)
         self.add_post_start_hook("start-system-namespaces-controller", create_system_namespaces)
+        self.add_post_start_hook("start-legacy-token-tracking-controller", LegacyTokenTracking(config.clock).start)
         install_bootstrap(self, self.stores)
         if config.flow_control is not None:
             install_flow_control(self, config.flow_control, self.stores)

@@ -24,8 +24,8 @@ _TRUE = ("1", "t", "T", "TRUE", "true", "True")
 _TOKEN_SECONDS = 3607
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _CONTAINERS = (("initContainers", "init container"), ("containers", "container"))
-# A namespace's default account is made a moment after the namespace.
-_TRIES, _PAUSE = 10, 0.1
+# A namespace's default account is made a moment after the namespace: it is waited for, a second in all as upstream.
+_PAUSES = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.363)
 
 
 class ServiceAccount:
@@ -81,12 +81,12 @@ class ServiceAccount:
         return None if entry is None else decoded(entry)
 
     async def _found(self, attributes: Attributes, name: str) -> Object:
-        for left in reversed(range(_TRIES if name == _DEFAULT else 1)):
+        for pause in (0.0, *(_PAUSES if name == _DEFAULT else ())):
+            if pause:
+                await asyncio.sleep(pause)
             entry = await self._lookup.get(SERVICE_ACCOUNTS, attributes.namespace, name)
             if entry is not None:
                 return decoded(entry)
-            if left:
-                await asyncio.sleep(_PAUSE)
         place = f"{attributes.namespace}/{name}"
         raise _refused(attributes, f'error looking up service account {place}: serviceaccount "{name}" not found')
 
