@@ -101,6 +101,7 @@ def test_a_detached_server_is_ready_when_the_command_returns(machine: Machine) -
     assert status.returncode == 0
     seen = json.loads(status.stdout)
     assert (seen["ready"], seen["pid"], seen["url"]) == (True, report["pid"], report["url"])
+    assert "garbage-collector-controller" in seen["controllers"]
     assert machine.run("kubeconfig", "--path").stdout.strip() == report["kubeconfig"]
     assert machine.run("kubeconfig").stdout == Path(report["kubeconfig"]).read_text()
 
@@ -236,3 +237,10 @@ def test_bad_flags_after_the_dashes_are_a_problem(machine: Machine) -> None:
         assert refused.returncode in (1, 2)
         for flag in flags:
             assert flag.partition("=")[0].strip("-") in refused.stderr
+
+
+def test_flags_choose_the_controllers_that_run_inside(machine: Machine) -> None:
+    started = machine.run("up", "--detach", "--in-memory", "--port", "0", "--", "--in-process-controllers=namespace")
+    assert started.returncode == 0, started.stdout + started.stderr
+    assert "controllers  namespace-controller\n" in machine.run("status", "--in-memory").stdout
+    assert machine.run("down", "--in-memory").returncode == 0

@@ -8,24 +8,20 @@ from pathlib import Path
 
 from kapi.api.client import Client
 from kapi.app.chain import ServerChain
-from kapi.controllers.names import GARBAGE_COLLECTOR, chosen
 from kapi.options.complete import CompletedOptions
 from kapi.server.hooks import HookContext
 
 
 def add_controllers(chain: ServerChain, completed: CompletedOptions) -> None:
-    asked = chosen(completed.options.kapi.in_process_controllers)
-    if not completed.options.etcd.enable_garbage_collector:
-        asked = [name for name in asked if name != GARBAGE_COLLECTOR]
-    if asked:
+    if completed.controllers:
 
         async def hook(context: HookContext) -> None:
-            context.spawn(_run(chain, completed, context.client, asked), name="controllers")
+            context.spawn(_run(chain, completed, context.client), name="controllers")
 
         chain.server.add_post_start_hook("start-in-process-controllers", hook)
 
 
-async def _run(chain: ServerChain, completed: CompletedOptions, client: Client, asked: list[str]) -> None:
+async def _run(chain: ServerChain, completed: CompletedOptions, client: Client) -> None:
     # Imported once the server serves: the start need not wait for them.
     from kapi.admission.quota.counted import evaluators
     from kapi.controllers.context import Context
@@ -47,7 +43,7 @@ async def _run(chain: ServerChain, completed: CompletedOptions, client: Client, 
             evaluators=evaluators(chain.services.pod_resources, clock),
             root_certificates=bundle.read_text,
         )
-        await run(context, asked)
+        await run(context, completed.controllers)
 
     if completed.storage_backend == "etcd3":
         await Election(client, clock, f"{socket.gethostname()}_{os.getpid()}").run(work)

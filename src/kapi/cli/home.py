@@ -32,6 +32,7 @@ class State:
     kubeconfig: str
     log: str
     store: str
+    controllers: tuple[str, ...] = ()  # that run inside the server
     phase: str = "running"  # then what the shutdown waits for
 
 

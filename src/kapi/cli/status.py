@@ -30,6 +30,7 @@ def status(home: Home, console: Console) -> int:
         ("pid", str(state.pid)),
         ("up", span(time.time() - state.started)),
         ("store", state.store if stored is None else f"{state.store} ({size(stored)})"),
+        ("controllers", ", ".join(state.controllers) or "none: a controller manager is left to run them"),
         ("kubeconfig", state.kubeconfig),
         ("log", state.log),
     ]
@@ -39,6 +40,7 @@ def status(home: Home, console: Console) -> int:
         "reason": unready,
         "uptimeSeconds": round(time.time() - state.started, 1),
         "storeBytes": stored,
+        "controllers": list(state.controllers),
         **{name: getattr(state, name) for name in ("pid", "url", "port", "version", "store", "kubeconfig", "log")},
     }
     console.result([f"kapi {state.version} is running", *table(rows)], document)

@@ -79,9 +79,11 @@ class Session:
         self.identity = identity
         self.console = console
         self.state: State | None = None
+        self.controllers: tuple[str, ...] = ()
 
     def run(self, arguments: Sequence[str]) -> int:
         options = _options(arguments)
+        self.controllers = options.controllers
 
         gc.disable()  # until it serves: next to nothing that a start makes is garbage
         from kapi.app.run import run  # the server, which a bad flag should not wait for
@@ -120,6 +122,7 @@ class Session:
             kubeconfig=str(own),
             log=str(home.log),
             store=_store(asked),
+            controllers=self.controllers,
         )
         home.tell(self.state)
         report = {**_document(self.state), "seconds": round(ready.seconds, 3)}

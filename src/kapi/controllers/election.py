@@ -39,6 +39,7 @@ class Election:
             finally:
                 working.cancel()
                 await asyncio.gather(working, return_exceptions=True)
+                await self._release()
             log.warning("controllers_no_longer_elected", identity=self._identity)
 
     async def _hold(self, working: asyncio.Task[None]) -> None:
@@ -69,6 +70,16 @@ class Election:
             log.debug(2, "controllers_not_elected", error=error.message)
             return False
         return True
+
+    async def _release(self) -> None:
+        """The next one need not wait until the Lease has run out."""
+        try:
+            lease = await self._client.get(f"{_LEASES}/{NAME}")
+            if lease["spec"].get("holderIdentity") == self._identity:
+                lease["spec"] = {**self._spec(lease["spec"]), "holderIdentity": "", "leaseDurationSeconds": 1}
+                await self._client.update(f"{_LEASES}/{NAME}", lease)
+        except errors.APIError as error:
+            log.debug(2, "controllers_not_released", error=error.message)
 
     def _may_take(self, lease: Object) -> bool:
         """As client-go: not the other's clock counts, but how long nothing was heard of it."""

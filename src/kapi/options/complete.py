@@ -13,6 +13,7 @@ from pathlib import Path
 
 from kapi.api.features import feature_gates
 from kapi.api.gvk import GroupResource
+from kapi.controllers.names import GARBAGE_COLLECTOR, chosen
 from kapi.options.addresses import NoAddress, advertise_address
 from kapi.options.etcd import parse_overrides, parse_watch_cache_sizes
 from kapi.options.runtime_config import normalize
@@ -68,6 +69,7 @@ class CompletedOptions:
     runtime_config: Mapping[str, bool]
     feature_gates: Mapping[str, bool]
     capabilities: Capabilities
+    controllers: tuple[str, ...]  # to run in process, by kube-controller-manager's names
     pending: tuple[str, ...]  # flags that take effect later, each with what happens meanwhile
     warnings: tuple[str, ...]
 
@@ -108,6 +110,7 @@ def complete(options: ServerRunOptions) -> CompletedOptions:
             allow_privileged=options.misc.allow_privileged,
             per_connection_bytes_per_second=options.misc.max_connection_bytes_per_sec,
         ),
+        controllers=_controllers(options),
         pending=tuple(pending(options)),
         warnings=tuple(warnings),
     )
@@ -183,6 +186,12 @@ def _service_accounts(options: ServerRunOptions, serving_key: Path, warnings: li
         max_token_expiration=longest,
         audiences=given.api_audiences or given.service_account_issuer,
     )
+
+
+def _controllers(options: ServerRunOptions) -> tuple[str, ...]:
+    asked = chosen(options.kapi.in_process_controllers)
+    # Finalizers that nobody writes need nobody who waits for them.
+    return tuple(name for name in asked if name != GARBAGE_COLLECTOR or options.etcd.enable_garbage_collector)
 
 
 def _watch_cache_sizes(options: ServerRunOptions) -> dict[GroupResource, int]:
