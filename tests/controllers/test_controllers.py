@@ -38,6 +38,17 @@ def wait_for(core: CoreV1Api, name: str, condition: Callable[[str, V1Namespace],
     raise AssertionError(f"it never came to that with namespace {name}")
 
 
+def wait_until_gone(core: CoreV1Api, name: str) -> None:
+    selector = f"metadata.name={name}"
+    found = core.list_namespace(field_selector=selector)
+    if found.items:
+        version = found.metadata.resource_version
+        told = watch.Watch().stream(
+            core.list_namespace, field_selector=selector, resource_version=version, timeout_seconds=PATIENCE
+        )
+        assert any(event["type"] == "DELETED" for event in told), f"namespace {name} stayed"
+
+
 def appeared(core: CoreV1Api, list_: Callable[..., object], namespace: str, name: str) -> object:
     selector = f"metadata.name={name}"
     for event in watch.Watch().stream(list_, namespace, field_selector=selector, timeout_seconds=PATIENCE):
@@ -72,7 +83,7 @@ def test_a_deleted_namespace_goes_with_a_thousand_objects(core: CoreV1Api) -> No
     for thread in threads:
         thread.join()
     core.delete_namespace("full")
-    wait_for(core, "full", lambda kind, _: kind == "DELETED")
+    wait_until_gone(core, "full")
     assert core.list_namespaced_config_map("full").items == []
     with pytest.raises(ApiException, match="404"):
         core.read_namespace("full")
@@ -94,7 +105,7 @@ def test_what_holds_a_namespace_back_is_told_in_its_conditions(core: CoreV1Api) 
     assert "configmaps. has 1 resource instances" in messages["NamespaceContentRemaining"]
     assert "example.com/wait in 1 resource instances" in messages["NamespaceFinalizersRemaining"]
     core.patch_namespaced_config_map("holder", "held", {"metadata": {"finalizers": None}})
-    wait_for(core, "held", lambda kind, _: kind == "DELETED")
+    wait_until_gone(core, "held")
 
 
 def test_a_deletion_goes_on_after_a_crash(core: CoreV1Api, server: Server) -> None:
@@ -106,7 +117,7 @@ def test_a_deletion_goes_on_after_a_crash(core: CoreV1Api, server: Server) -> No
     server.exit_status()
     server.start()
     core.patch_namespaced_config_map("holder", "held", {"metadata": {"finalizers": None}})
-    wait_for(core, "held", lambda kind, _: kind == "DELETED")
+    wait_until_gone(core, "held")
 
 
 def test_without_the_flag_a_controller_manager_is_left_to_do_it(new_server: Callable[..., Server]) -> None:

@@ -20,8 +20,9 @@ _NAMESPACES = "/api/v1/namespaces"
 FINALIZER = "kubernetes"
 _AT_ONCE = 64
 _PAGE = 500
-# What is left is looked at again soon after some of it went; if nobody tells, as often as upstream expects finalizers.
-_SOON, _LATER = 0.02, 15.0
+# What is left is looked at again soon after some of it went, the later the longer a look takes; if nobody tells, as
+# often as upstream expects finalizers.
+_SOON, _SOON_AT_MOST, _LOOKS, _LATER = 0.02, 1.0, 5, 15.0
 _DELETED = b'"deletionTimestamp":"'
 
 
@@ -57,7 +58,7 @@ class NamespaceController:
     def _content_changed(self, change: Change) -> None:
         took = self._held.get(change.namespace) if change.value is None else None
         if took is not None:
-            self._queue.add_after(change.namespace, max(_SOON, took))
+            self._queue.add_after(change.namespace, min(max(_SOON, _LOOKS * took), _SOON_AT_MOST))
 
     async def _reconcile(self, name: str) -> None:
         try:
@@ -77,6 +78,9 @@ class NamespaceController:
     async def _finalize(self, name: str) -> None:
         try:
             current = await self._client.get(f"{_NAMESPACES}/{name}")
+            if (current.get("status") or {}).get("conditions"):
+                # Others may hold it longer: what was said of its content is no longer true.
+                current = await self._report(current, Left())
             finalizers = [f for f in current.get("spec", {}).get("finalizers") or () if f != FINALIZER]
             await self._client.update(f"{_NAMESPACES}/{name}/finalize", {**current, "spec": {"finalizers": finalizers}})
         except errors.NotFound:
@@ -84,7 +88,7 @@ class NamespaceController:
 
     async def _wait(self, name: str, left: Left, took: float) -> None:
         self._held[name] = took
-        await self._report(name, left)
+        await self._report(await self._client.get(f"{_NAMESPACES}/{name}"), left)
         if left.failures:
             raise next(iter(left.failures.values()))
         self._queue.add_after(name, _LATER)
@@ -154,8 +158,7 @@ class NamespaceController:
         except (errors.NotFound, errors.Conflict):
             return
 
-    async def _report(self, name: str, left: Left) -> None:
-        current = await self._client.get(f"{_NAMESPACES}/{name}")
+    async def _report(self, current: Object, left: Left) -> Object:
         status = current.setdefault("status", {})
         present = {c["type"]: c for c in status.get("conditions") or ()}
         now = rfc3339(self._clock.now())
@@ -164,9 +167,10 @@ class NamespaceController:
             before = present.get(condition["type"], {})
             since = before["lastTransitionTime"] if before.get("status") == condition["status"] else now
             wanted[condition["type"]] = {**condition, "lastTransitionTime": since}
-        if any(present.get(kind) != condition for kind, condition in wanted.items()):
-            status["conditions"] = list({**present, **wanted}.values())
-            await self._client.update(f"{_NAMESPACES}/{name}/status", current)
+        if all(present.get(kind) == condition for kind, condition in wanted.items()):
+            return current
+        status["conditions"] = list({**present, **wanted}.values())
+        return await self._client.update(f"{_NAMESPACES}/{current['metadata']['name']}/status", current)
 
 
 def start(context: Context) -> list[WorkQueue]:

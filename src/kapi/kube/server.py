@@ -11,7 +11,6 @@ from kapi.endpoints.openapi.routes import OpenAPI
 from kapi.endpoints.priorities import PRIORITIES
 from kapi.kube.bootstrap import install_bootstrap
 from kapi.kube.flow_control import install_flow_control
-from kapi.kube.flow_schema_upkeep import FlowSchemaUpkeep
 from kapi.kube.legacy_token_tracking import LegacyTokenTracking
 from kapi.kube.resources import RESOURCES
 from kapi.kube.security import Security
