@@ -59,7 +59,7 @@ class DisruptionController:
 
     def start(self) -> list[WorkQueue]:
         self._informers.of(BUDGETS).listen(self._budget_changed)
-        self._informers.of(PODS).listen(self._pod_changed)
+        self._informers.of(PODS).listen(self._pod_changed, self._count_all)
         return [self._queue, self._stale]
 
     def _budget_changed(self, change: Change) -> None:
@@ -77,6 +77,11 @@ class DisruptionController:
             self._queue.add_after(f"{change.namespace}/{name}", _TOGETHER_SECONDS)
         if change.value is not None and _TARGET in change.value:
             self._stale.add(change.path)
+
+    def _count_all(self) -> None:
+        for namespace, budgets in self._budgets.items():
+            for name in budgets:
+                self._queue.add(f"{namespace}/{name}")
 
     async def _reconcile(self, key: str) -> None:
         namespace, _, name = key.partition("/")

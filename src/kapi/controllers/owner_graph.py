@@ -190,7 +190,10 @@ def _read(change: Change) -> Node | None:
         return None
     if _OWNED not in value and not (_DELETED in value and any(word in value for word in _WAITING)):
         return None
-    node = Node(change, orjson.loads(value).get("metadata") or {})
+    try:
+        node = Node(change, orjson.loads(value).get("metadata") or {})
+    except ValueError:
+        return None  # in another encoding, or damaged: the server cannot serve it either
     return node if node.uid and (node.owners or node.waits) else None
 
 

@@ -38,7 +38,7 @@ class ResourceQuotas:
 
     def start(self) -> list[WorkQueue]:
         self._informers.of(RESOURCE_QUOTAS).listen(self._quota_changed)
-        self._informers.listen_to_all(self._content_changed, lambda: None)
+        self._informers.listen_to_all(self._content_changed, self._count_all)
         return [self._queue]
 
     def _quota_changed(self, change: Change) -> None:
@@ -60,6 +60,11 @@ class ResourceQuotas:
         if change.value is None or (change.previous is not None and change.resource in self._changing):
             for name in quotas:
                 self._queue.add_after(f"{change.namespace}/{name}", _TOGETHER_SECONDS)
+
+    def _count_all(self) -> None:
+        for namespace, quotas in self._quotas.items():
+            for name in quotas:
+                self._queue.add_after(f"{namespace}/{name}", _TOGETHER_SECONDS)
 
     async def _reconcile(self, key: str) -> None:
         namespace, _, name = key.partition("/")

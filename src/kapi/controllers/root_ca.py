@@ -32,16 +32,25 @@ def start(context: Context) -> list[WorkQueue]:
 
     queue = WorkQueue(names.ROOT_CA, reconcile)
 
+    known: set[str] = set()
+
     def namespace_changed(change: Change) -> None:
-        if change.value is not None and change.previous is None:
+        if change.value is None:
+            known.discard(change.name)
+        elif change.previous is None:
+            known.add(change.name)
             queue.add(change.name)
+
+    def look_everywhere() -> None:
+        for namespace in known:
+            queue.add(namespace)
 
     def config_changed(change: Change) -> None:
         if change.name == NAME and (change.value is None or change.previous is not None):
             queue.add(change.namespace)
 
     context.informers.of(NAMESPACES).listen(namespace_changed)
-    context.informers.of(CONFIG_MAPS).listen(config_changed)
+    context.informers.of(CONFIG_MAPS).listen(config_changed, look_everywhere)
     return [queue]
 
 

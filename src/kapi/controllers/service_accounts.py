@@ -28,14 +28,23 @@ def start(context: Context) -> list[WorkQueue]:
 
     queue = WorkQueue(names.SERVICE_ACCOUNT, reconcile)
 
+    known: set[str] = set()
+
     def namespace_changed(change: Change) -> None:
-        if change.value is not None and change.previous is None:
+        if change.value is None:
+            known.discard(change.name)
+        elif change.previous is None:
+            known.add(change.name)
             queue.add(change.name)
+
+    def look_everywhere() -> None:
+        for namespace in known:
+            queue.add(namespace)
 
     def account_changed(change: Change) -> None:
         if change.value is None and change.name == DEFAULT:
             queue.add(change.namespace)
 
     context.informers.of(NAMESPACES).listen(namespace_changed)
-    context.informers.of(SERVICE_ACCOUNTS).listen(account_changed)
+    context.informers.of(SERVICE_ACCOUNTS).listen(account_changed, look_everywhere)
     return [queue]

@@ -62,7 +62,7 @@ def start_claims(context: Context) -> list[WorkQueue]:
         if deleted.waiting and change.value is None:
             deleted.ask_again(change.namespace)
 
-    context.informers.of(PODS).listen(pod_changed)
+    context.informers.of(PODS).listen(pod_changed, deleted.ask_again)
     return [queue]
 
 
