@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import pytest
+
 from kapi.api.errors import ServiceUnavailable
 from kapi.controllers.work_queue import WorkQueue
 
@@ -94,6 +96,26 @@ def test_what_fails_is_tried_again_and_keeps_nobody_else_waiting() -> None:
         assert seen == ["bad", "good", "bad", "bad"]
 
     work(test)
+
+
+def test_a_fault_of_the_controller_is_logged_and_tried_again(capsys: pytest.CaptureFixture[str]) -> None:
+    async def test() -> None:
+        seen: list[str] = []
+        done = asyncio.Event()
+
+        async def reconcile(key: str) -> None:
+            seen.append(key)
+            if len(seen) == 1:
+                raise KeyError("spec")
+            done.set()
+
+        queue = WorkQueue("test", reconcile)
+        queue.add("a")
+        await run_until(queue, done)
+        assert seen == ["a", "a"]
+
+    work(test)
+    assert '"controller_panic" controller="test" key="a"' in capsys.readouterr().err
 
 
 def test_of_several_times_for_a_key_the_earliest_counts() -> None:

@@ -10,7 +10,7 @@ from kapi.api.objects import Object
 from kapi.controllers import names
 from kapi.controllers.context import Context
 from kapi.controllers.informer import DEFINITIONS
-from kapi.controllers.owner_graph import FOREGROUND, ORPHAN, Node, Owner, OwnerGraph, owners_of
+from kapi.controllers.owner_graph import FOREGROUND, ORPHAN, Node, Owner, OwnerGraph, Place, owners_of
 from kapi.controllers.work_queue import WorkQueue
 from kapi.telemetry.log import log
 
@@ -50,11 +50,14 @@ class GarbageCollector:
 
     def _is_settled(self, node: Node) -> bool:
         """Most objects have owners that are known to be there: nothing is to be done then."""
-        return not node.waits and self.graph.is_settled(node, (self._where(node, owner) for owner in node.owners))
+        return not node.waits and self.graph.is_settled(node, (self._place(node, owner) for owner in node.owners))
 
-    def _where(self, node: Node, owner: Owner) -> str | None:
+    def _place(self, node: Node, owner: Owner) -> Place | None:
+        """Where an owner has to be: in the namespace of what it owns, or in none."""
         served = self._resources.of_kind(owner.api_version, owner.kind)
-        return None if served is None else served.path(node.namespace, owner.name)
+        if served is None:
+            return None
+        return Place(served.group_resource, node.place.namespace if served.namespaced else "", owner.name)
 
     def _resolve_soon(self) -> None:
         asyncio.get_running_loop().call_later(_DEFINED_SECONDS, self._resolve)
@@ -85,7 +88,7 @@ class GarbageCollector:
             await self._warn(node, str(error))
 
     async def _latest(self, node: Node) -> Object | None:
-        latest = await self._get(self._path(node))
+        latest = await self._get(self._path(node.place))
         return latest if latest is not None and latest["metadata"].get("uid") == node.uid else None
 
     async def _get(self, path: str) -> Object | None:
@@ -97,11 +100,11 @@ class GarbageCollector:
                 return None
             raise _Unresolved(path) from error
 
-    def _path(self, node: Node) -> str:
-        served = self._resources.find(node.resource)
+    def _path(self, place: Place) -> str:
+        served = self._resources.find(place.resource)
         if served is None:
-            raise _Unresolved(str(node.resource))
-        return served.path(node.namespace, node.name)
+            raise _Unresolved(str(place.resource))
+        return served.path(place.namespace, place.name)
 
     async def _delete_dependents(self, node: Node, latest: Object) -> None:
         """Foreground: the owner goes after the dependents that block it."""
@@ -109,7 +112,7 @@ class GarbageCollector:
             return
         blocking = self.graph.blocking(node.uid)
         if not blocking:
-            await self._remove_finalizer(self._path(node), node.uid, FOREGROUND)
+            await self._remove_finalizer(self._path(node.place), node.uid, FOREGROUND)
             return
         for dependent in blocking:
             if dependent.waits != FOREGROUND:
@@ -123,7 +126,7 @@ class GarbageCollector:
         if solid:
             lost = {owner.uid for owner in (*dangling, *waiting)}
             if lost:
-                await self._keep_references(self._path(node), latest, lost)
+                await self._keep_references(self._path(node.place), latest, lost)
             return
         dependents = self.graph.dependents(node.uid)
         if waiting and dependents:
@@ -152,21 +155,22 @@ class GarbageCollector:
         return solid, dangling, waiting
 
     async def _owner(self, node: Node, owner: Owner) -> Object | None:
-        served = self._resources.of_kind(owner.api_version, owner.kind)
-        if served is None:
+        place = self._place(node, owner)
+        if place is None:
             raise _Unresolved(f"{owner.api_version} {owner.kind}")
-        if served.namespaced and not node.namespace:
+        served = self._resources.find(place.resource)
+        if served is not None and served.namespaced and not place.namespace:
             raise _OutOfReach(_invalid(owner, node))
-        where = served.path(node.namespace, owner.name)
-        if self.graph.is_absent(owner.uid, where):
+        if self.graph.is_absent(owner.uid, place):
             return None
-        found = await self._get(where)
-        if found is not None and found["metadata"].get("uid") == owner.uid:
-            self.graph.owner_found(owner.uid, where)
+        self.graph.look_for(owner.uid, place)
+        found = await self._get(self._path(place))
+        there = found is not None and found["metadata"].get("uid") == owner.uid
+        self.graph.found(owner.uid, place, there=there)
+        if there:
             return found
-        if self.graph.is_elsewhere(owner.uid, where):
+        if self.graph.is_elsewhere(owner.uid, place):
             await self._warn(node, _invalid(owner, node))
-        self.graph.owner_missing(owner.uid, where)
         return None
 
     async def _delete(self, node: Node, latest: Object, policy: str) -> None:
@@ -178,7 +182,7 @@ class GarbageCollector:
             "propagationPolicy": policy,
         }
         try:
-            await self._client.delete(self._path(node), options)
+            await self._client.delete(self._path(node.place), options)
         except errors.NotFound:
             return
 
@@ -193,7 +197,7 @@ class GarbageCollector:
         for start in range(0, len(dependents), _WORKERS):
             some = dependents[start : start + _WORKERS]
             await asyncio.gather(*(self._let_go(dependent, uid) for dependent in some))
-        await self._remove_finalizer(self._path(node), uid, ORPHAN)
+        await self._remove_finalizer(self._path(node.place), uid, ORPHAN)
 
     async def _let_go(self, dependent: Node, uid: str) -> None:
         for left in reversed(range(_TRIES)):
@@ -201,7 +205,7 @@ class GarbageCollector:
             if latest is None:
                 return
             try:
-                await self._keep_references(self._path(dependent), latest, {uid})
+                await self._keep_references(self._path(dependent.place), latest, {uid})
                 return
             except errors.Conflict:
                 if not left:
@@ -217,7 +221,7 @@ class GarbageCollector:
     async def _unblock(self, node: Node, latest: Object) -> None:
         references = latest["metadata"].get("ownerReferences") or []
         kept = [{**r, "blockOwnerDeletion": False} if r.get("blockOwnerDeletion") else r for r in references]
-        changed = await self._patch(self._path(node), latest, {"ownerReferences": kept})
+        changed = await self._patch(self._path(node.place), latest, {"ownerReferences": kept})
         latest["metadata"] = changed["metadata"]
 
     async def _patch(self, path: str, latest: Object, change: Object) -> Object:
@@ -242,16 +246,16 @@ class GarbageCollector:
 
     async def _warn(self, node: Node, message: str) -> None:
         """An Event, as upstream reports references that nobody can follow."""
-        served = self._resources.find(node.resource)
+        place, served = node.place, self._resources.find(node.place.resource)
         now = rfc3339(self._clock.now())
-        namespace = node.namespace or "default"
+        namespace = place.namespace or "default"
         event = {
-            "metadata": {"name": f"{node.name}.{int(self._clock.now() * 1e9):x}", "namespace": namespace},
+            "metadata": {"name": f"{place.name}.{int(self._clock.now() * 1e9):x}", "namespace": namespace},
             "involvedObject": {
                 "apiVersion": str(served.group_version) if served is not None else "",
                 "kind": served.kind if served is not None else "",
-                "namespace": node.namespace,
-                "name": node.name,
+                "namespace": place.namespace,
+                "name": place.name,
                 "uid": node.uid,
             },
             "type": "Warning",
@@ -273,8 +277,9 @@ def _waits(metadata: Object) -> bool:
 
 
 def _invalid(owner: Owner, node: Node) -> str:
-    shown = f"[{owner.api_version}/{owner.kind}, namespace: {node.namespace}, name: {owner.name}, uid: {owner.uid}]"
-    return f'ownerRef {shown} does not exist in namespace "{node.namespace}"'
+    namespace = node.place.namespace
+    shown = f"[{owner.api_version}/{owner.kind}, namespace: {namespace}, name: {owner.name}, uid: {owner.uid}]"
+    return f'ownerRef {shown} does not exist in namespace "{namespace}"'
 
 
 def start(context: Context) -> list[WorkQueue]:

@@ -22,14 +22,13 @@ _NOT_FOLLOWED = frozenset((GroupResource("", "events"), GroupResource("events.k8
 
 
 class Change(NamedTuple):
-    """`value` is None when the object has gone; `previous` is None when it was created, or found by a list."""
+    """`value` is None when the object has gone; it `is_new` when it was created, or found by a list."""
 
     resource: GroupResource
-    key: str
     namespace: str
     name: str
     value: bytes | None
-    previous: bytes | None
+    is_new: bool
 
     @property
     def path(self) -> str:
@@ -65,9 +64,9 @@ class Informer:
             for restarted in self._restarted:
                 restarted()
 
-    def _told(self, key: str, value: bytes | None, previous: bytes | None) -> None:
+    def _told(self, key: str, value: bytes | None, is_new: bool) -> None:
         namespace, _, name = key[self._cut :].rpartition("/")
-        change = Change(self.resource, key, namespace, name, value, previous)
+        change = Change(self.resource, namespace, name, value, is_new)
         for listener in self._listeners:
             listener(change)
 

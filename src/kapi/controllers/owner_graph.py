@@ -1,12 +1,11 @@
 """The graph of owners: who depends on whom, by uid, kept in step with what is stored.
 
-Only objects that have owners are in it, and those that wait for their dependents; of an owner nothing but its uid.
+Only objects that have owners are in it, and those that wait for their dependents. Of an owner it knows the uid, and
+where it was looked for.
 """
 
 from __future__ import annotations
 
-import re
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -19,8 +18,14 @@ from kapi.controllers.informer import Change
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 _OWNED, _DELETED = b'"ownerReferences":[', b'"deletionTimestamp":"'
 _WAITING = (b'"foregroundDeletion"', b'"orphan"')
-_UID = re.compile(rb'"uid":"([^"]+)"')
-_ABSENT_KEPT = 4096
+
+
+class Place(NamedTuple):
+    """Where an object is, whoever may be there."""
+
+    resource: GroupResource
+    namespace: str
+    name: str
 
 
 class Owner(NamedTuple):
@@ -34,13 +39,10 @@ class Owner(NamedTuple):
 class Node:
     """An object with owners, or one that waits for its dependents: `waits` names the finalizer, if it is so."""
 
-    __slots__ = ("deleting", "key", "name", "namespace", "owners", "resource", "uid", "waits")
+    __slots__ = ("deleting", "owners", "place", "uid", "waits")
 
-    def __init__(self, change: Change, metadata: Object) -> None:
-        self.resource: GroupResource = change.resource
-        self.key = change.key
-        self.namespace = change.namespace
-        self.name = change.name
+    def __init__(self, place: Place, metadata: Object) -> None:
+        self.place = place
         self.uid: str = metadata.get("uid", "")
         self.owners = owners_of(metadata)
         self.deleting = bool(metadata.get("deletionTimestamp"))
@@ -53,29 +55,30 @@ class OwnerGraph:
 
     def __init__(self, delete: Callable[[str], None], orphan: Callable[[str], None]) -> None:
         self.nodes: dict[str, Node] = {}
-        self._by_key: dict[str, str] = {}
+        self._by_place: dict[Place, str] = {}
         self._dependents: dict[str, dict[str, None]] = {}  # uids, by the owner's
-        self._present: dict[str, str] = {}  # where owners were found, by their uids
-        # Owners that are not there: uids of those that went, and uids with the places where they are not.
-        self._absent: OrderedDict[tuple[str, str], None] = OrderedDict()
+        # Where owners were looked for, and whether they are there; None while that is being found out.
+        self._known: dict[str, dict[Place, bool | None]] = {}
+        self._looked_for: dict[Place, dict[str, None]] = {}
         self._delete = delete
         self._orphan = orphan
 
     def changed(self, change: Change) -> None:
-        former = self.nodes.get(self._by_key.get(change.key, ""))
-        node = _read(change)
+        place = Place(change.resource, change.namespace, change.name)
+        former = self.nodes.get(self._by_place.get(place, ""))
+        node = _read(place, change.value)
         if former is not None and (node is None or node.uid != former.uid):
             self._remove(former)
-            if change.value is None:
-                self._gone(former.uid)
-        elif former is None and change.value is None and change.previous is not None:
-            self._look_for_dependents(change.previous)
-        if node is not None:
-            self._put(node, former if former is not None and former.uid == node.uid else None)
+            former = None
+        if change.value is None:
+            self._gone(place)
+        elif node is not None:
+            self._put(node, former)
 
     def restarted(self) -> None:
         """Some changes were missed: what was known of owners is to be found out again."""
-        self._present.clear()
+        for uid in list(self._known):
+            self._forget(uid)
         for uid in self.nodes:
             self._delete(uid)
 
@@ -88,53 +91,58 @@ class OwnerGraph:
         """The dependents that an owner's foreground deletion waits for."""
         return [node for node in self.dependents(uid) if any(o.uid == uid and o.blocks for o in node.owners)]
 
-    def is_absent(self, uid: str, where: str) -> bool:
-        return (uid, "") in self._absent or (uid, where) in self._absent
+    def is_settled(self, node: Node, places: Iterable[Place | None]) -> bool:
+        """Whether all owners are known to be there, and none waits for this to go."""
+        return all(
+            place is not None
+            and self._known.get(owner.uid, {}).get(place) is True
+            and ((found := self.nodes.get(owner.uid)) is None or found.waits != FOREGROUND)
+            for owner, place in zip(node.owners, places, strict=True)
+        )
 
-    def is_elsewhere(self, uid: str, where: str) -> bool:
-        return uid in self.nodes or self._present.get(uid, where) != where
+    def is_absent(self, uid: str, place: Place) -> bool:
+        return self._known.get(uid, {}).get(place) is False
 
-    # Learning from those who looked
+    def is_elsewhere(self, uid: str, place: Place) -> bool:
+        """Whether an owner is known, but not at that place."""
+        found = self.nodes.get(uid)
+        if found is not None:
+            return found.place != place
+        return any(there and other != place for other, there in self._known.get(uid, {}).items())
 
-    def owner_found(self, uid: str, where: str) -> None:
-        if uid in self._dependents and (uid, "") not in self._absent:
-            self._present[uid] = where
+    # Learning from those who look
 
-    def owner_missing(self, uid: str, where: str = "") -> None:
-        """It is not at that place, or nowhere."""
-        if self._present.get(uid) == where or not where:
-            self._present.pop(uid, None)
-        self._absent[uid, where] = None
-        if len(self._absent) > _ABSENT_KEPT:
-            self._absent.popitem(last=False)
+    def look_for(self, uid: str, place: Place) -> None:
+        """Said before an owner is looked for: if it goes meanwhile, that counts."""
+        if uid in self._dependents:
+            self._known.setdefault(uid, {}).setdefault(place, None)
+            self._looked_for.setdefault(place, {})[uid] = None
+
+    def found(self, uid: str, place: Place, *, there: bool) -> None:
+        known = self._known.get(uid, {})
+        if place in known and known[place] is not False:
+            known[place] = there
 
     def missing(self, node: Node) -> None:
         """It was looked for and is not there, though nobody has told: its dependents look for themselves."""
         if self.nodes.get(node.uid) is node:
             self._remove(node)
-            self._present.pop(node.uid, None)
+            self._forget(node.uid)
             self._delete_dependents(node.uid)
-
-    def is_settled(self, node: Node, where: Iterable[str | None]) -> bool:
-        """Whether all owners are known to be there, and none waits for this to go."""
-        return all(
-            path is not None
-            and self._present.get(owner.uid) == path
-            and ((found := self.nodes.get(owner.uid)) is None or found.waits != FOREGROUND)
-            for owner, path in zip(node.owners, where, strict=True)
-        )
 
     # Keeping
 
     def _put(self, node: Node, former: Node | None) -> None:
         before = former.owners if former is not None else ()
         self.nodes[node.uid] = node
-        self._by_key[node.key] = node.uid
+        self._by_place[node.place] = node.uid
         if before != node.owners:
-            for owner in before:
-                self._unlink(owner.uid, node.uid)
             for owner in node.owners:
                 self._dependents.setdefault(owner.uid, {})[node.uid] = None
+            kept = {owner.uid for owner in node.owners}
+            for owner in before:
+                if owner.uid not in kept:
+                    self._unlink(owner.uid, node.uid)
             self._tell_unblocked(before, node.owners)
             self._delete(node.uid)
         if node.waits and (former is None or former.waits != node.waits):
@@ -146,8 +154,8 @@ class OwnerGraph:
 
     def _remove(self, node: Node) -> None:
         del self.nodes[node.uid]
-        if self._by_key.get(node.key) == node.uid:
-            del self._by_key[node.key]
+        if self._by_place.get(node.place) == node.uid:
+            del self._by_place[node.place]
         for owner in node.owners:
             self._unlink(owner.uid, node.uid)
         self._tell_unblocked(node.owners, ())
@@ -158,7 +166,14 @@ class OwnerGraph:
             dependents.pop(dependent, None)
             if not dependents:
                 del self._dependents[owner]
-                self._present.pop(owner, None)
+                self._forget(owner)
+
+    def _forget(self, owner: str) -> None:
+        for place in self._known.pop(owner, ()):
+            uids = self._looked_for[place]
+            del uids[owner]
+            if not uids:
+                del self._looked_for[place]
 
     def _tell_unblocked(self, before: Iterable[Owner], now: Iterable[Owner]) -> None:
         still = {owner.uid for owner in now if owner.blocks}
@@ -168,33 +183,15 @@ class OwnerGraph:
                 if found is not None and found.waits == FOREGROUND:
                     self._delete(owner.uid)
 
-    def _gone(self, uid: str) -> None:
-        if uid in self._dependents:
-            self.owner_missing(uid)
+    def _gone(self, place: Place) -> None:
+        """Whoever was there has gone: so have all owners that were looked for there."""
+        for uid in self._looked_for.get(place, ()):
+            self._known[uid][place] = False
             self._delete_dependents(uid)
 
     def _delete_dependents(self, uid: str) -> None:
         for dependent in self._dependents.get(uid, ()):
             self._delete(dependent)
-
-    def _look_for_dependents(self, value: bytes) -> None:
-        """Of an object that has gone and was not in the graph. Its own uid is one of those in it."""
-        if self._dependents and any(uid.decode() in self._dependents for uid in _UID.findall(value)):
-            self._gone(orjson.loads(value)["metadata"].get("uid", ""))
-
-
-def _read(change: Change) -> Node | None:
-    """The node that an object is, if it has to be one. Most objects are told apart by a look at their bytes."""
-    value = change.value
-    if value is None:
-        return None
-    if _OWNED not in value and not (_DELETED in value and any(word in value for word in _WAITING)):
-        return None
-    try:
-        node = Node(change, orjson.loads(value).get("metadata") or {})
-    except ValueError:
-        return None  # in another encoding, or damaged: the server cannot serve it either
-    return node if node.uid and (node.owners or node.waits) else None
 
 
 def owners_of(metadata: Object) -> tuple[Owner, ...]:
@@ -208,3 +205,16 @@ def owners_of(metadata: Object) -> tuple[Owner, ...]:
         )
         for reference in metadata.get("ownerReferences") or ()
     )
+
+
+def _read(place: Place, value: bytes | None) -> Node | None:
+    """The node that an object is, if it has to be one. Most objects are told apart by a look at their bytes."""
+    if value is None:
+        return None
+    if _OWNED not in value and not (_DELETED in value and any(word in value for word in _WAITING)):
+        return None
+    try:
+        node = Node(place, orjson.loads(value).get("metadata") or {})
+    except ValueError:
+        return None  # in another encoding, or damaged: the server cannot serve it either
+    return node if node.uid and (node.owners or node.waits) else None

@@ -33,7 +33,7 @@ class ResourceQuotas:
         self._evaluators = context.evaluators
         self._informers = context.informers
         self._changing = frozenset(context.evaluators.special)  # by updates too
-        self._quotas: dict[str, set[str]] = {}  # names by namespace
+        self._quotas: dict[str, dict[str, bytes]] = {}  # what each of a namespace demands, by name
         self._queue = WorkQueue(names.RESOURCE_QUOTA, self._reconcile)
 
     def start(self) -> list[WorkQueue]:
@@ -42,22 +42,21 @@ class ResourceQuotas:
         return [self._queue]
 
     def _quota_changed(self, change: Change) -> None:
-        if change.value is None:
-            quotas = self._quotas.get(change.namespace, set())
-            quotas.discard(change.name)
-            if not quotas:
-                self._quotas.pop(change.namespace, None)
-        else:
-            self._quotas.setdefault(change.namespace, set()).add(change.name)
+        quotas = self._quotas.setdefault(change.namespace, {})
+        before = quotas.pop(change.name, None)
+        if change.value is not None:
+            quotas[change.name] = demanded = _spec(change.value)
             # As upstream: a quota that is charged is not recalculated for that.
-            if change.previous is None or _spec(change.previous) != _spec(change.value):
+            if change.is_new or before != demanded:
                 self._queue.add(change.path)
+        elif not quotas:
+            del self._quotas[change.namespace]
 
     def _content_changed(self, change: Change) -> None:
         quotas = self._quotas.get(change.namespace)
         if not quotas or change.resource in IGNORED:
             return
-        if change.value is None or (change.previous is not None and change.resource in self._changing):
+        if change.value is None or (not change.is_new and change.resource in self._changing):
             for name in quotas:
                 self._queue.add_after(f"{change.namespace}/{name}", _TOGETHER_SECONDS)
 

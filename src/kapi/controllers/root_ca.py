@@ -37,7 +37,7 @@ def start(context: Context) -> list[WorkQueue]:
     def namespace_changed(change: Change) -> None:
         if change.value is None:
             known.discard(change.name)
-        elif change.previous is None:
+        elif change.is_new:
             known.add(change.name)
             queue.add(change.name)
 
@@ -46,7 +46,7 @@ def start(context: Context) -> list[WorkQueue]:
             queue.add(namespace)
 
     def config_changed(change: Change) -> None:
-        if change.name == NAME and (change.value is None or change.previous is not None):
+        if change.name == NAME and not (change.value is not None and change.is_new):
             queue.add(change.namespace)
 
     context.informers.of(NAMESPACES).listen(namespace_changed)

@@ -33,7 +33,7 @@ def start(context: Context) -> list[WorkQueue]:
     def namespace_changed(change: Change) -> None:
         if change.value is None:
             known.discard(change.name)
-        elif change.previous is None:
+        elif change.is_new:
             known.add(change.name)
             queue.add(change.name)
 

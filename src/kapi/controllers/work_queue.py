@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import traceback
 from collections import deque
 from collections.abc import Awaitable, Callable
 
@@ -87,6 +88,10 @@ class WorkQueue:
             await self._reconcile(key)
             self._failures.pop(key, None)
         except (APIError, StorageError) as error:
+            self._retry(key, error)
+        except Exception as error:
+            # A controller's fault must not end the server that it runs in.
+            log.error("controller_panic", controller=self._name, key=key, traceback=traceback.format_exc())
             self._retry(key, error)
         finally:
             self._busy.discard(key)

@@ -16,12 +16,14 @@ from kapi.telemetry.log import log
 PAGE = 500
 RETRY_SECONDS = 1.0
 
-# The key, what is there now (None: it has gone) and what was there before (None: nothing, or it was found by a list).
-Told: TypeAlias = Callable[[str, bytes | None, bytes | None], None]
+# The key, what is there now (None: it has gone) and whether it is new: created, or found by a list.
+Told: TypeAlias = Callable[[str, bytes | None, bool], None]
 
 
 class Changes:
     """A kv.Sink. `began` is told before each list: what went while nobody watched is not told of."""
+
+    wants_previous = False
 
     def __init__(self, store: kv.KV, prefix: str, told: Told, began: Callable[[], None]) -> None:
         self._store = store
@@ -58,7 +60,7 @@ class Changes:
             page = await self._store.range(self._prefix, start=start, limit=PAGE, revision=revision)
             revision = page.revision
             for item in page.items:
-                self._told(item.key, item.value, None)
+                self._told(item.key, item.value, True)
             if not page.more:
                 break
             start = page.items[-1].key + "\0"
@@ -74,7 +76,7 @@ class Changes:
 
     def events(self, events: Sequence[kv.Event]) -> None:
         for event in events:
-            self._told(event.key, event.value, event.previous)
+            self._told(event.key, event.value, event.created == event.revision)
             self._seen = event.revision
 
     def progress(self, revision: Revision) -> None:
