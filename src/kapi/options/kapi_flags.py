@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kapi.controllers.names import CONTROLLERS, chosen
+from kapi.controllers.names import chosen
 from kapi.options import checks
 from kapi.options.flag import flag
 from kapi.options.kinds import STRING, STRING_TO_STRING, STRINGS
@@ -25,7 +25,9 @@ class KapiOptions:
 
     in_process_controllers: tuple[str, ...] = flag(
         STRINGS,
-        f"Controllers to run inside the server, where no controller manager does: all, or {', '.join(CONTROLLERS)}.",
+        "Controllers to run inside the server, where no controller manager does: all, or kube-controller-manager's "
+        "names of some (namespace-controller, garbage-collector-controller). A name that is not among them is refused "
+        "with those that are.",
     )
     root_ca_file: str = flag(
         STRING,
