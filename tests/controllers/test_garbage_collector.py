@@ -250,6 +250,11 @@ def test_it_goes_on_after_a_crash(new_server: Callable[..., Server]) -> None:
         waiting = world.owned("configmaps", "waiting")
         world.owned("configmaps", "blocking", owner(waiting, blocks=True))
         world.delete("configmaps/waiting", "Foreground")
+        things = define(world, "example.com")
+        generous = world.owned("configmaps", "generous")
+        orphan = {"metadata": {"name": "orphan", "ownerReferences": [owner(generous)]}}
+        world.create(things, {"apiVersion": "example.com/v1", "kind": "Thing", **orphan})
+        world.delete("configmaps/generous", "Orphan")
     server.process.kill()
     server.exit_status()
     server.start("--in-process-controllers=garbagecollector")
@@ -259,4 +264,6 @@ def test_it_goes_on_after_a_crash(new_server: Callable[..., Server]) -> None:
             world.until_gone(f"configmaps/child-{i}")
         world.until_gone("configmaps/waiting")
         assert not world.exists("configmaps/blocking")
+        world.until_gone("configmaps/generous")
+        assert no_owners(world.get(f"{things}/orphan"))
         assert world.get("configmaps/kept")["metadata"]["uid"] == kept["metadata"]["uid"]

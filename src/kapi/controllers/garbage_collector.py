@@ -20,7 +20,7 @@ _TRIES = 5
 _DEFINED_SECONDS = 1.0
 
 
-class _Unresolved(Exception):
+class _Unresolved(errors.ServiceUnavailable):
     """An owner is of a kind that is not served: it may be, once a definition comes."""
 
 
@@ -38,6 +38,7 @@ class GarbageCollector:
         self._orphans = WorkQueue(f"{names.GARBAGE_COLLECTOR}/orphans", self._orphan)
         self.graph = OwnerGraph(self._consider, self._orphans.add)
         self._unresolved: set[str] = set()
+        self._resolving = False
 
     def start(self) -> list[WorkQueue]:
         self._informers.listen_to_all(self.graph.changed, self.graph.restarted)
@@ -60,9 +61,12 @@ class GarbageCollector:
         return Place(served.group_resource, node.place.namespace if served.namespaced else "", owner.name)
 
     def _resolve_soon(self) -> None:
-        asyncio.get_running_loop().call_later(_DEFINED_SECONDS, self._resolve)
+        if not self._resolving:
+            self._resolving = True
+            asyncio.get_running_loop().call_later(_DEFINED_SECONDS, self._resolve)
 
     def _resolve(self) -> None:
+        self._resolving = False
         waiting, self._unresolved = self._unresolved, set()
         for uid in waiting:
             self._deletions.add(uid)
@@ -84,6 +88,8 @@ class GarbageCollector:
                 await self._delete_unless_owned(node, latest)
         except _Unresolved:
             self._unresolved.add(uid)
+            if len(self._unresolved) > len(self.graph.nodes):
+                self._unresolved &= self.graph.nodes.keys()
         except _OutOfReach as error:
             await self._warn(node, str(error))
 
@@ -189,6 +195,7 @@ class GarbageCollector:
     # Letting go
 
     async def _orphan(self, uid: str) -> None:
+        # A dependent that is not known yet would keep its reference, and be deleted for want of that owner.
         await self._informers.listed.wait()
         node = self.graph.nodes.get(uid)
         if node is None or node.waits != ORPHAN:
@@ -196,7 +203,10 @@ class GarbageCollector:
         dependents = self.graph.dependents(uid)
         for start in range(0, len(dependents), _WORKERS):
             some = dependents[start : start + _WORKERS]
-            await asyncio.gather(*(self._let_go(dependent, uid) for dependent in some))
+            results = await asyncio.gather(*(self._let_go(d, uid) for d in some), return_exceptions=True)
+            for failure in results:
+                if failure is not None:
+                    raise failure
         await self._remove_finalizer(self._path(node.place), uid, ORPHAN)
 
     async def _let_go(self, dependent: Node, uid: str) -> None:

@@ -6,7 +6,9 @@ One per resource, however many listen. Nothing is kept: whoever needs an object 
 from __future__ import annotations
 
 import asyncio
+import traceback
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 import orjson
@@ -15,6 +17,7 @@ from kapi.api.gvk import GroupResource
 from kapi.storage import kv
 from kapi.storage.changes import Changes
 from kapi.storage.factory import StorageFactory
+from kapi.telemetry.log import log
 
 DEFINITIONS = GroupResource("apiextensions.k8s.io", "customresourcedefinitions")
 # Nobody owns, counts or misses them, and there are many.
@@ -40,12 +43,14 @@ Listener: TypeAlias = Callable[[Change], None]
 
 
 class Informer:
-    def __init__(self, resource: GroupResource, store: kv.KV, prefix: str) -> None:
+    """`store` is None for a resource that is not served: there is nothing to tell of it."""
+
+    def __init__(self, resource: GroupResource, store: kv.KV | None, prefix: str) -> None:
         self.resource = resource
         self._listeners: list[Listener] = []
         self._restarted: list[Callable[[], None]] = []
         self._cut = len(prefix)
-        self._changes = Changes(store, prefix, self._told, self._began)
+        self._changes = Changes(store, prefix, self._told, self._began) if store is not None else None
         self._lists = 0
 
     def listen(self, listener: Listener, restarted: Callable[[], None] | None = None) -> None:
@@ -56,7 +61,10 @@ class Informer:
 
     async def run(self, listed: Callable[[], None]) -> None:
         """Until cancelled."""
-        await self._changes.run(listed)
+        if self._changes is None:
+            listed()
+        else:
+            await self._changes.run(listed)
 
     def _began(self) -> None:
         self._lists += 1
@@ -68,7 +76,12 @@ class Informer:
         namespace, _, name = key[self._cut :].rpartition("/")
         change = Change(self.resource, namespace, name, value, is_new)
         for listener in self._listeners:
-            listener(change)
+            try:
+                listener(change)
+            except Exception:
+                # One object that a controller cannot make sense of must keep neither others nor the server.
+                where = {"resource": str(self.resource), "key": change.path}
+                log.error("controller_panic", **where, traceback=traceback.format_exc())
 
 
 class Informers:
@@ -78,15 +91,17 @@ class Informers:
         self._factory = factory
         self._informers: dict[GroupResource, Informer] = {}
         self._of_all: list[tuple[Listener, Callable[[], None]]] = []
-        self._custom: dict[str, tuple[Informer, asyncio.Task[None]]] = {}  # by the definition's name
+        self._custom: dict[str, asyncio.Task[None]] = {}  # by the definition's name
         self._group: asyncio.TaskGroup
+        self._unlisted: set[GroupResource] = set()
         self.listed = asyncio.Event()  # everything that was there at the start has been told
 
     def of(self, resource: GroupResource) -> Informer:
         found = self._informers.get(resource)
         if found is None:
-            prefix = next(objects.prefix for known, objects in self._factory.stores if known == resource)
-            found = self._informers[resource] = Informer(resource, self._factory.engine(resource), prefix)
+            prefix = next((objects.prefix for known, objects in self._factory.stores if known == resource), "")
+            store = self._factory.engine(resource) if prefix else None
+            found = self._informers[resource] = Informer(resource, store, prefix)
         return found
 
     def listen_to_all(self, listener: Listener, restarted: Callable[[], None]) -> None:
@@ -97,17 +112,16 @@ class Informers:
         """Until cancelled."""
         if self._of_all:
             self._add_all()
-        left = set(self._informers)
-
-        def listed(resource: GroupResource) -> None:
-            left.discard(resource)
-            if not left:
-                self.listed.set()
-
         async with asyncio.TaskGroup() as group:
             self._group = group
+            self._unlisted.update(self._informers)
             for informer in self._informers.values():
-                group.create_task(informer.run(lambda resource=informer.resource: listed(resource)))  # type: ignore[misc]
+                group.create_task(informer.run(partial(self._is_listed, informer.resource)))
+
+    def _is_listed(self, resource: GroupResource) -> None:
+        self._unlisted.discard(resource)
+        if not self._unlisted:
+            self.listed.set()
 
     def _add_all(self) -> None:
         for resource in [known for known, _ in self._factory.stores if known not in _NOT_FOLLOWED]:
@@ -118,7 +132,7 @@ class Informers:
 
     def _definition_changed(self, change: Change) -> None:
         if change.value is None:
-            _, task = self._custom.pop(change.name, (None, None))
+            task = self._custom.pop(change.name, None)
             if task is not None:
                 task.cancel()
         elif change.name not in self._custom:
@@ -128,4 +142,6 @@ class Informers:
             informer = Informer(resource, self._factory.engine(resource), prefix)
             for listener, restarted in self._of_all:
                 informer.listen(listener, restarted)
-            self._custom[change.name] = informer, self._group.create_task(informer.run(lambda: None))
+            # Told before the definitions are said to be listed: what they define is listed too by then.
+            self._unlisted.add(resource)
+            self._custom[change.name] = self._group.create_task(informer.run(partial(self._is_listed, resource)))
