@@ -103,8 +103,9 @@ class Home:
 
     def _read(self) -> State | None:
         try:
-            return State(**json.loads(self._state.read_bytes()))
-        except (OSError, ValueError, TypeError):
+            found = json.loads(self._state.read_bytes())
+            return State(**{**found, "controllers": tuple(found.get("controllers", ()))})
+        except (OSError, ValueError, TypeError, AttributeError):
             return None
 
     def _in_use(self) -> Problem:
