@@ -122,6 +122,9 @@ def _not_offered(call: Call, endpoint: Endpoint, verb: str) -> APIError:
     return error
 
 
+_ITEM_VERBS = frozenset(_ITEM.values())
+
+
 def _verb(call: Call, endpoint: Endpoint) -> str:
     info, method = call.info, call.request.method
     if info.verb == "watch":
@@ -144,7 +147,7 @@ def _check_served(info: RequestInfo, endpoint: Endpoint) -> None:
     """A resource that can only be created has no items, nor, in namespaces, a list of all."""
     verbs = endpoint.resource.names.verbs
     if info.name:
-        served = any(verb in verbs for verb in _ITEM.values())
+        served = not _ITEM_VERBS.isdisjoint(verbs)
     else:
         served = bool(info.namespace) or not endpoint.resource.names.namespaced or "list" in verbs
     if not served:

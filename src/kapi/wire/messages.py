@@ -26,14 +26,15 @@ class Headers:
 
     def __init__(self, raw: RawHeaders) -> None:
         self.raw = raw
-        self._index: dict[str, str] | None = None
+        self._index: dict[bytes, bytes] | None = None
 
     def get(self, name: str) -> str | None:
         """The first value of that name, or None."""
         index = self._index
         if index is None:
-            index = self._index = {k.decode("latin-1"): v.decode("latin-1") for k, v in reversed(self.raw)}
-        return index.get(name)
+            index = self._index = dict(reversed(self.raw))
+        value = index.get(name.encode())
+        return None if value is None else value.decode("latin-1")
 
     def get_all(self, name: str) -> list[str]:
         wanted = name.encode("latin-1")

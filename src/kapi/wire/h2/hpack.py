@@ -78,7 +78,7 @@ def _encode_field(name: bytes, value: bytes) -> bytes:
     return start + _length(len(value)) + value
 
 
-# Most fields of most answers are the same few; long values are not worth the memory.
+# Most fields of most answers are the same few; long values are not worth the memory, nor those that never come again.
 _CACHED_LENGTH = 64
 _known_field = lru_cache(maxsize=1024)(_encode_field)
 
@@ -92,7 +92,8 @@ def encode_head(status: int, headers: RawHeaders, date: bytes, length: int = -1)
             if name in HOP_BY_HOP or (name == b"content-length" and length >= 0):
                 continue
             dated = dated or name == b"date"
-        out.append(_known_field(name, value) if len(value) < _CACHED_LENGTH else _encode_field(name, value))
+        known = len(value) < _CACHED_LENGTH and name != b"audit-id"
+        out.append(_known_field(name, value) if known else _encode_field(name, value))
     if not dated:
         out.append(_known_field(b"date", date))
     if length >= 0:
