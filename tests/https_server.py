@@ -20,8 +20,12 @@ class Asked(NamedTuple):
     body: Any
 
 
+class Location(NamedTuple):
+    url: str
+
+
 class HTTPSServer:
-    """`answer` gives a status and a body, bytes or what becomes JSON; it may be replaced at any time."""
+    """`answer` gives a status and a body: bytes, what becomes JSON or, to be sent elsewhere, a `Location`."""
 
     def __init__(self, folder: Path, answer: Callable[[Asked], tuple[int, Any]]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -81,6 +85,8 @@ class HTTPSServer:
                 status, answer = outer.answer(asked)
                 content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
                 self.send_response(status)
+                if isinstance(answer, Location):
+                    self.send_header("location", answer.url)
                 self.send_header("content-type", "application/json")
                 self.send_header("content-length", str(len(content)))
                 self.end_headers()

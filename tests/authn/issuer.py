@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from kapi.authn.signing_keys import SigningKey
-from tests.https_server import Asked, HTTPSServer
+from tests.https_server import Asked, HTTPSServer, Location
 
 
 class Key:
@@ -57,7 +57,10 @@ class Issuer:
             "/keys": {"keys": [key.jwk for key in self.keys]},
             **self.documents,
         }
-        return (self.status, documents[asked.path]) if asked.path in documents else (404, b"nothing here")
+        found = documents.get(asked.path)
+        if isinstance(found, Location):
+            return 302, found
+        return (404, b"nothing here") if found is None else (self.status, found)
 
     def rotate(self, id: str) -> Key:
         self.key = Key(id)

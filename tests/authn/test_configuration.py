@@ -323,6 +323,20 @@ def test_each_issuer_vouches_for_its_own_tokens_only(new_server, made, tmp_path)
     assert who(server, two.token(header={"alg": "PS256"}))["username"] == "2:alice", "a file accepts all algorithms"
 
 
+def test_new_issuers_replace_the_old_once_they_answer(new_server, made, tmp_path):
+    one, two = made("one"), made("two")
+    two.status = 503
+    path = tmp_path / "authentication.yaml"
+    path.write_bytes(document(jwt(trusting(one))))
+    server = new_server(f"--authentication-config={path}", "--authorization-mode=RBAC").start()
+    path.write_bytes(document(jwt(trusting(two))))
+    while not two.server.asked:
+        assert who(server, one.token())["username"] == "alice"
+    two.status = 200
+    server.logged("authentication_config_reloaded")
+    assert who(server, two.token())["username"] == "alice"
+
+
 def test_discovery_may_happen_elsewhere(new_server, made, tmp_path):
     found = made("issuer")
     found.documents["/elsewhere"] = {"issuer": "https://issuer.example", "jwks_uri": f"{found.url}/keys"}
@@ -408,6 +422,7 @@ def test_a_good_change_takes_effect_and_a_bad_one_does_not(new_server, made, tmp
     path.write_bytes(document(jwt(trusting(two))))
     server.logged("authentication_config_reloaded", 2)
     assert who(server, one.token(sub="gone")) == 401
+    assert who(server, two.token(sub="still"))["username"] == "still"
     with server.client() as admin:
         _, text = admin.text("/metrics")
     prefix = "apiserver_authentication_config_controller_automatic_reloads_total"

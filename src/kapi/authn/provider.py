@@ -10,11 +10,12 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import orjson
 
 from kapi.api.clock import Clock
+from kapi.api.fields import go_quote
 from kapi.authn.jwt import UnverifiedToken, VerificationKey
 from kapi.wire.client import Answer, CallError, HTTPClient, Server, client_tls
 
@@ -23,6 +24,8 @@ TIMEOUT = 30.0
 _RETRY_SECONDS = 1.0  # between attempts to find the provider
 _FETCHES, _FETCH_SECONDS = 10, 1.0  # so many at once, then one in so many seconds
 _EARLIER = 30.0  # keys are fetched so long before the provider's headers let them expire
+_MOST_REDIRECTIONS = 10
+_REDIRECTIONS = frozenset((301, 302, 303, 307, 308))
 _UNVERIFIED = "failed to verify id token signature"
 _REASONS = {200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found", 500: "Internal Server Error"}
 
@@ -39,17 +42,35 @@ class Web:
         self._clients: dict[str, HTTPClient] = {}
 
     async def get(self, url: str, token: str = "") -> Answer:
-        """Raises CallError."""
+        """Redirections are followed, but take no token along. Raises CallError."""
+        for _ in range(_MOST_REDIRECTIONS):
+            answer = await self._get(url, token)
+            location = answer.headers.get("location")
+            if answer.status not in _REDIRECTIONS or not location or token:
+                return answer
+            url = urljoin(url, location)
+        raise CallError(f'Get "{url}": stopped after {_MOST_REDIRECTIONS} redirects')
+
+    async def _get(self, url: str, token: str) -> Answer:
+        try:
+            client, target = self._client(url)
+            headers = ((b"Authorization", b"Bearer " + _safe(token)),) if token else ()
+        except ValueError as error:
+            raise CallError(f"Get {go_quote(url)}: {error}") from None
+        return await client.request("GET", target, headers=headers, timeout=TIMEOUT)
+
+    def _client(self, url: str) -> tuple[HTTPClient, str]:
+        """Of the URL's origin, and what is asked for there. ValueError says why there is none."""
+        _safe(url)
         parts = urlsplit(url)
         if parts.scheme != "https":
-            raise CallError(f'Get "{url}": unsupported protocol scheme "{parts.scheme}"')
+            raise ValueError(f'unsupported protocol scheme "{parts.scheme}"')
         origin = f"{parts.scheme}://{parts.netloc}"
         client = self._clients.get(origin)
         if client is None:
-            client = self._clients[origin] = HTTPClient(Server(url=origin, tls=self._tls))
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        headers = ((b"Authorization", f"Bearer {token}".encode()),) if token else ()
-        return await client.request("GET", target, headers=headers, timeout=TIMEOUT)
+            client = HTTPClient(Server(url=origin, tls=self._tls))
+            self._clients[origin] = client
+        return client, (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
     def close(self) -> None:
         for client in self._clients.values():
@@ -198,12 +219,19 @@ def _keys(document: Mapping[str, Any]) -> list[VerificationKey]:
     return [key for key in found if key is not None]
 
 
+def _safe(text: str) -> bytes:
+    """As it may stand in a request's head: ValueError for blanks, line ends and the like."""
+    if not text.isascii() or not text.isprintable() or " " in text:
+        raise ValueError("invalid character")
+    return text.encode()
+
+
 def max_age(header: str) -> float:
     """For how long a Cache-Control header lets an answer be kept; without one, not at all."""
     directives = [part.strip().lower() for part in header.split(",")]
     if "no-store" in directives or "no-cache" in directives:
         return 0.0
-    ages = [m[1] for part in directives if (m := re.fullmatch(r'(?:s-)?max-?age="?(\d{1,9})"?', part))]
+    ages = [m[1] for part in directives if (m := re.fullmatch(r'max-age="?(\d{1,9})"?', part))]
     return float(ages[0]) if ages else 0.0
 
 

@@ -13,7 +13,7 @@ from kapi.telemetry.config_reloads import ConfigReloads
 from kapi.telemetry.log import log
 
 _FOUND_SECONDS = 60.0  # for how long new issuers are looked for
-_RETRY_SECONDS = 10.0
+_RETRY_SECONDS = 1.0
 _ANONYMOUS_CHANGED = "anonymous: Forbidden: changed from initial configuration file"
 
 
@@ -38,14 +38,17 @@ class ConfigurationWatch:
 
     async def run(self) -> None:
         """For as long as the server runs."""
+        waiting = False  # for issuers that could not be found
         while True:
             await asyncio.sleep(CHECK_EVERY)
             try:
-                if self._file.changed():
+                if self._file.changed() or waiting:
                     await self._reload(self._file.data)
+                    waiting = False
             except (OSError, ConfigurationError, ProviderError) as error:
                 log.error("authentication_config_not_reloaded", path=str(self._file.path), error=str(error))
                 self._reloads.failed()
+                waiting = isinstance(error, ProviderError)
 
     async def _reload(self, data: bytes) -> None:
         config = read(data, self._disallowed)
