@@ -237,6 +237,37 @@ def test_a_webhook_that_is_gone_is_an_error_for_those_it_alone_could_allow(new_w
         assert alice.text("/api")[0] == 200
 
 
+def test_policies_learn_what_the_webhook_says_and_that_it_fails(new_world):
+    world = new_world()
+    group = "/apis/admissionregistration.k8s.io/v1"
+    check = "authorizer.group('').resource('pods').labelSelector('a=b').namespace('x').check('guess')"
+    said = "the server is currently unable to handle the request"
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
+    spec = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "validations": [
+            {"expression": f"!({check}.errored() && {check}.error() == '{said}')", "message": "so it fails"}
+        ],
+    }
+
+    def answer(asked):
+        attributes = asked.body["spec"].get("resourceAttributes") or {}
+        return (503, b"{}") if attributes.get("verb") == "guess" else says(allowed=True)(asked)
+
+    world.hook.answer = answer
+    configmaps = "/api/v1/namespaces/default/configmaps"
+    with world.server.client() as admin, world.server.client("alice") as alice:
+        admin.create(f"{group}/validatingadmissionpolicies", {"metadata": {"name": "p"}, "spec": spec})
+        binding = {"policyName": "p", "validationActions": ["Deny"]}
+        admin.create(f"{group}/validatingadmissionpolicybindings", {"metadata": {"name": "b"}, "spec": binding})
+        status, body = alice.call("POST", configmaps, {"metadata": {"name": "c"}})
+        assert status == 422
+        assert body["message"].endswith("so it fails")
+    asked = [a.body["spec"]["resourceAttributes"] for a in world.hook.asked if a.body["spec"].get("resourceAttributes")]
+    guess = next(attributes for attributes in asked if attributes["verb"] == "guess")
+    assert guess["labelSelector"]["requirements"] == [{"key": "a", "operator": "In", "values": ["b"]}]
+
+
 def test_waiting_for_a_webhook_does_not_keep_others_waiting(new_world):
     world = new_world()
     release = threading.Event()

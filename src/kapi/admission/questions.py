@@ -53,7 +53,7 @@ class Questions:
         from kapi.cel.library.authorizer import Decision as Answer  # whoever asks has loaded CEL
 
         verdict = await self._authorizer.authorize(_user(access, self._user), _attributes(access))
-        return Answer(verdict.decision is Decision.ALLOW, verdict.reason)
+        return Answer(verdict.decision is Decision.ALLOW, verdict.reason, verdict.error or None)
 
 
 def _user(access: Access, requester: User) -> User:
@@ -71,5 +71,6 @@ def _attributes(access: Access) -> RequestInfo:
     wanted.is_resource_request = True
     wanted.api_group, wanted.api_version = access.group, "*"
     wanted.resource, wanted.subresource = access.resource, access.subresource
-    wanted.namespace, wanted.name, wanted.field_selector = access.namespace, access.name, access.field_selector
+    wanted.namespace, wanted.name = access.namespace, access.name
+    wanted.field_selector, wanted.label_selector = access.field_selector, access.label_selector
     return wanted
