@@ -308,6 +308,17 @@ def test_claims_become_users_by_expressions(new_server, made, tmp_path):
         assert said in why(server, token)
 
 
+def test_a_claim_without_a_name_is_nobodys_group(new_server, made, tmp_path):
+    found = made("issuer")
+    path = tmp_path / "authentication.yaml"
+    path.write_bytes(document(jwt(trusting(found))))
+    server = new_server(f"--authentication-config={path}", "--authorization-mode=RBAC").start()
+    assert who(server, found.token(**{"": ["system:masters"]})) == {
+        "username": "alice",
+        "groups": ["system:authenticated"],
+    }
+
+
 def test_each_issuer_vouches_for_its_own_tokens_only(new_server, made, tmp_path):
     one, two = made("one"), made("two")
     both = trusting(two, audiences=["us", "them"], audienceMatchPolicy="MatchAny")

@@ -53,7 +53,7 @@ class UserMapping:
 
     def _group_names(self, claims: Mapping[str, Any], value: _Lazy) -> tuple[str, ...]:
         mapping = self._config.groups
-        if mapping.claim in claims:
+        if mapping.claim and mapping.claim in claims:
             return _groups(claims[mapping.claim], mapping)
         return () if self._groups is None else value.text_list(self._groups, "group claim expression")
 
