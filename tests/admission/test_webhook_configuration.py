@@ -63,7 +63,7 @@ def test_a_webhook_is_asked_with_the_credentials_of_its_host(
         client.create(f"/apis/{group}/validatingwebhookconfigurations", {**configuration, "webhooks": [hook]})
         body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
         client.create("/api/v1/namespaces/default/configmaps", body)
-    assert [headers["Authorization"] for headers in webhook.headers] == ["Bearer for-this"]
+    assert [headers["authorization"] for headers in webhook.headers] == ["Bearer for-this"]
 
 
 def test_a_relative_path_to_credentials_stops_the_start(tmp_path: Path, new_server: Callable[..., Server]) -> None:

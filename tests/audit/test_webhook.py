@@ -34,8 +34,8 @@ def test_events_are_posted_as_a_list(audited: Callable[..., Audited], webhook: W
     assert sent["items"] == logged
     assert [item["auditID"] for item in logged] == ["one", "two"]
     headers = webhook.server.headers[0]
-    assert headers["Authorization"] == "Bearer sesame"
-    assert headers["Content-Type"] == "application/json"
+    assert headers["authorization"] == "Bearer sesame"
+    assert headers["content-type"] == "application/json"
 
 
 def test_what_waits_is_sent_before_the_server_ends(audited: Callable[..., Audited], webhook: Webhook) -> None:
