@@ -20,14 +20,10 @@ class Asked(NamedTuple):
     body: Any
 
 
-class Location(NamedTuple):
-    url: str
-
-
 class HTTPSServer:
-    """`answer` gives a status and a body: bytes, what becomes JSON or, to be sent elsewhere, a `Location`."""
+    """`answer` gives a status, a body (bytes, or what becomes JSON) and, if it likes, headers."""
 
-    def __init__(self, folder: Path, answer: Callable[[Asked], tuple[int, Any]]) -> None:
+    def __init__(self, folder: Path, answer: Callable[[Asked], tuple[Any, ...]]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.answer = answer
@@ -82,11 +78,11 @@ class HTTPSServer:
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 asked = Asked(self.command, self.path, headers, json.loads(body) if body else None)
                 outer.asked.append(asked)
-                status, answer = outer.answer(asked)
+                status, answer, *more = outer.answer(asked)
                 content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
                 self.send_response(status)
-                if isinstance(answer, Location):
-                    self.send_header("location", answer.url)
+                for name, value in more[0].items() if more else ():
+                    self.send_header(name, value)
                 self.send_header("content-type", "application/json")
                 self.send_header("content-length", str(len(content)))
                 self.end_headers()

@@ -8,13 +8,19 @@ from base64 import urlsafe_b64encode
 from hashlib import sha256
 from hmac import new as hmac
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from kapi.authn.signing_keys import SigningKey
-from tests.https_server import Asked, HTTPSServer, Location
+from tests.https_server import Asked, HTTPSServer
+
+
+class Location(NamedTuple):
+    """Instead of a document: where it is."""
+
+    url: str
 
 
 class Key:
@@ -51,7 +57,7 @@ class Issuer:
         self.server = HTTPSServer(folder, self._answer)
         self.url = self.server.url
 
-    def _answer(self, asked: Asked) -> tuple[int, Any]:
+    def _answer(self, asked: Asked) -> tuple[Any, ...]:
         documents = {
             "/.well-known/openid-configuration": {"issuer": self.url, "jwks_uri": f"{self.url}/keys"},
             "/keys": {"keys": [key.jwk for key in self.keys]},
@@ -59,7 +65,7 @@ class Issuer:
         }
         found = documents.get(asked.path)
         if isinstance(found, Location):
-            return 302, found
+            return 302, b"", {"location": found.url}
         return (404, b"nothing here") if found is None else (self.status, found)
 
     def rotate(self, id: str) -> Key:

@@ -10,8 +10,7 @@ import pytest
 from kapi.authn.jwt import read_unverified
 from kapi.authn.provider import Provider, ProviderError, Web, max_age
 from tests.authn.conftest import FakeClock
-from tests.authn.issuer import Issuer, Key
-from tests.https_server import Location
+from tests.authn.issuer import Issuer, Key, Location
 
 WELL_KNOWN = "/.well-known/openid-configuration"
 

@@ -153,14 +153,14 @@ def test_what_somebody_else_allows_needs_no_webhook(world):
 
 
 def test_an_error_that_may_pass_is_asked_about_again(world):
-    answers = iter([(429, b"{}"), says(allowed=True)])
+    answers = iter([(429, b"{}"), (503, b"{}", {"retry-after": "0"}), says(allowed=True)])
 
     def answer(asked):
         found = next(answers)
         return found if isinstance(found, tuple) else found(asked)
 
     status, _, asked = world.ask(answer)
-    assert (status, len(asked)) == (200, 2)
+    assert (status, len(asked)) == (200, 3)
 
 
 def test_reviews_tell_of_the_webhook(world):

@@ -1,4 +1,7 @@
-"""Asking a webhook again: when its answer says that it could not answer now, after a while that grows."""
+"""Asking a webhook again: when its answer says that it could not answer now, after a while that grows.
+
+A webhook may name the while itself.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +39,9 @@ async def with_backoff(backoff: Backoff, attempt: Callable[[], Awaitable[T]]) ->
         try:
             return await attempt()
         except ReviewError as error:
-            if error.code not in _PASSING:
+            if error.code not in _PASSING and error.retry_after is None:
                 raise
-        await asyncio.sleep(pause * (1 + backoff.jitter * random.random()))
+            wanted = error.retry_after or 0
+        await asyncio.sleep(max(wanted, pause * (1 + backoff.jitter * random.random())))
         pause *= backoff.factor
     return await attempt()

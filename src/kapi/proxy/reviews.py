@@ -30,11 +30,15 @@ _IN_ITS_OWN_WORDS = frozenset({403, 406, 415})
 
 
 class ReviewError(Exception):
-    """The review did not come back. `code` is the HTTP status, or 0 when there was none."""
+    """The review did not come back. `code` is the HTTP status, or 0 when there was none.
 
-    def __init__(self, message: str, code: int = 0) -> None:
+    `retry_after` is the number of seconds after which the other server wants to be asked again, if it said so.
+    """
+
+    def __init__(self, message: str, code: int = 0, retry_after: int | None = None) -> None:
         super().__init__(message)
         self.code = code
+        self.retry_after = retry_after
 
 
 async def send_review(
@@ -50,7 +54,9 @@ async def send_review(
     except CallError as error:
         raise ReviewError(str(error)) from None
     if not 200 <= answer.status <= 206:
-        raise ReviewError(_refusal(answer), answer.status)
+        later = answer.headers.get("retry-after") or ""
+        seconds = int(later) if later.isdecimal() and len(later) < 6 else None
+        raise ReviewError(_refusal(answer), answer.status, seconds)
     returned = _parsed(answer.body)
     _recognise(returned, review["apiVersion"], review["kind"], frozenset(accepted))
     return returned
