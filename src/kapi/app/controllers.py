@@ -39,6 +39,7 @@ async def _run(chain: ServerChain, completed: CompletedOptions, client: Client) 
             clock=clock,
             informers=Informers(chain.factory),
             resources=Resources(chain.catalogue, chain.factory, clock),
+            versions=chain.services.versions,
             lookup=chain.services.lookup,
             evaluators=evaluators(chain.services.pod_resources, clock),
             root_certificates=bundle.read_text,

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from kapi.admission.lookup import Lookup
 from kapi.admission.quota.evaluators import Evaluators
+from kapi.admission.versions import Versions
 from kapi.api.client import Client
 from kapi.api.clock import Clock
 from kapi.controllers.informer import Informers
@@ -21,6 +22,7 @@ class Context:
     clock: Clock
     informers: Informers
     resources: Resources
+    versions: Versions  # the types of what is served
     lookup: Lookup  # the watch caches, for those who look at many objects at once
     evaluators: Evaluators
     root_certificates: Callable[[], str]

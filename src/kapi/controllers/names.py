@@ -16,6 +16,7 @@ VOLUME_PROTECTION = "persistentvolume-protection-controller"
 ATTRIBUTES_CLASS_PROTECTION = "volumeattributesclass-protection-controller"
 FINISHED_JOBS = "ttl-after-finished-controller"
 DISRUPTION = "disruption-controller"
+POLICY_STATUS = "validatingadmissionpolicy-status-controller"
 
 _OLDER = {
     "namespace": NAMESPACE,
@@ -30,6 +31,7 @@ _OLDER = {
     "pv-protection": VOLUME_PROTECTION,
     "ttl-after-finished": FINISHED_JOBS,
     "disruption": DISRUPTION,
+    "validatingadmissionpolicy-status": POLICY_STATUS,
 }
 
 CONTROLLERS = tuple(
@@ -47,6 +49,7 @@ CONTROLLERS = tuple(
             ATTRIBUTES_CLASS_PROTECTION,
             FINISHED_JOBS,
             DISRUPTION,
+            POLICY_STATUS,
         )
     )
 )
