@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from kapi.admission.lookup import Lookup
 from kapi.api.gvk import GroupResource
+from kapi.registry.translate import storage_errors
 from kapi.storage import kv
 from kapi.storage.cacher.cacher import Cacher
 from kapi.storage.cacher.entry import Entry
@@ -31,10 +32,11 @@ class Followed:
         return bool(self._cachers)
 
     async def load(self) -> None:
-        """Learn of all objects, and of every change from then on."""
+        """Learn of all objects, and of every change from then on. Raises an APIError while the store is silent."""
         cachers = [self._lookup.stores[resource].objects.cacher for resource in self._resources]
-        for cacher in cachers:
-            await cacher.started(_LOAD_SECONDS)
+        for resource, cacher in zip(self._resources, cachers, strict=True):
+            with storage_errors(resource):
+                await cacher.started(_LOAD_SECONDS)
         if not self._cachers:
             self._cachers = cachers
             for cacher in cachers:

@@ -75,7 +75,7 @@ class MutatingAdmissionPolicy:
             return
         meeting, complaints = Meeting(attributes, self._services), _Complaints(attributes)
         # All that match the request as it came are invoked, whatever earlier ones make of it.
-        invocations = [bound async for bound in meeting.bound(policies, complaints.misconfigured)]
+        invocations = await meeting.bound(policies, complaints.misconfigured)
         if invocations:
             await _Round(meeting, self._services, self._metrics, complaints).run(invocations)
         complaints.conclude()
@@ -139,16 +139,13 @@ class _Round:
 
     async def _invoke(self, bound: Bound) -> bool:
         """Whether the object was changed."""
-        from kapi.admission.evaluation import asked
         from kapi.admission.match_conditions import ConditionsFailed
 
         policy, binding = bound.policy, bound.binding
         mutator: Mutator = policy.evaluator
-        attributes, questions = self._attributes, self._meeting.questions
-        authorizer = asked(attributes, questions)
-        seen = {**await self._meeting.seen(bound), **authorizer}
+        seen = {**await self._meeting.seen(bound), **self._meeting.authorizer}
         try:
-            if not await questions.settle(partial(mutator.matches, seen)):
+            if not await self._meeting.questions.settle(partial(mutator.matches, seen)):
                 return False
         except ConditionsFailed as error:
             self._complaints.add(policy, binding, str(error), "Invalid")

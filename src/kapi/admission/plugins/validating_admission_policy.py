@@ -57,7 +57,7 @@ class ValidatingAdmissionPolicy:
         if not policies:
             return
         meeting, judgement = Meeting(attributes, self._services), _Judgement(attributes, self._metrics)
-        async for bound in meeting.bound(policies, judgement.misconfigured):
+        for bound in await meeting.bound(policies, judgement.misconfigured):
             try:
                 judgement.add(bound, *await self._judged(meeting, bound))
             except Misconfigured as error:
@@ -67,12 +67,10 @@ class ValidatingAdmissionPolicy:
 
     @staticmethod
     async def _judged(meeting: Meeting, bound: Bound) -> tuple[Verdict, float]:
-        from kapi.admission.evaluation import asked
-
         validator: Validator = bound.policy.evaluator
         seen = await meeting.seen(bound)
         began = perf_counter()
-        evaluate = partial(validator.validate, seen, asked(meeting.attributes, meeting.questions))
+        evaluate = partial(validator.validate, seen, meeting.authorizer)
         verdict = await meeting.questions.settle(evaluate)
         return verdict, perf_counter() - began
 

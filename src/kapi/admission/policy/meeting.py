@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 from kapi.admission.lookup import decoded
@@ -52,9 +53,11 @@ class Meeting:
         self._labels: Mapping[str, str] | None = None
         self._has_labels = False
         self._namespace: Object | None = None
+        self._requests: dict[Match, Object] = {}
 
-    async def bound(self, policies: tuple[Policy[E], ...], complain: Complain) -> AsyncIterator[Bound]:
+    async def bound(self, policies: tuple[Policy[E], ...], complain: Complain) -> list[Bound]:
         """Each policy, binding and parameter that matches; misconfiguration is complained of."""
+        found: list[Bound] = []
         for policy in policies:
             try:
                 match = await self._match(policy.matcher)
@@ -72,8 +75,8 @@ class Meeting:
                 except (Misconfigured, APIError) as error:
                     complain(policy, binding, f"failed to configure binding: {error}")
                     continue
-                for param in params:
-                    yield Bound(policy, binding, match, param)
+                found += [Bound(policy, binding, match, param) for param in params]
+        return found
 
     async def _match(self, matcher: Matcher) -> Match | None:
         if not matcher.selects_namespaces:
@@ -99,10 +102,23 @@ class Meeting:
         return {
             "object": new,
             "oldObject": old,
-            "request": admission_request(attributes, bound.match),
+            "request": self._request(bound.match),
             "params": bound.param,
             "namespaceObject": await self._namespace_object(),
         }
+
+    def _request(self, match: Match) -> Object:
+        found = self._requests.get(match)
+        if found is None:
+            found = self._requests[match] = admission_request(self.attributes, match)
+        return found
+
+    @cached_property
+    def authorizer(self) -> Mapping[str, Any]:
+        """For expressions that may ask it."""
+        from kapi.admission.evaluation import asked  # whoever evaluates has loaded CEL
+
+        return asked(self.attributes, self.questions)
 
     async def _namespace_object(self) -> Object | None:
         attributes = self.attributes
