@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from kapi.admission.patience import Patience, TakesLong
 from kapi.admission.questions import Questions
 from kapi.admission.request import namespace_of
 from kapi.api.objects import Object
@@ -17,7 +18,7 @@ from kapi.cel.library.authorizer import Access, authorizer, resource_authorizer
 from kapi.cel.limits import PER_CALL_LIMIT
 from kapi.cel.policies import PolicyError, Variables, compile_expression, policy_environment, with_variables
 from kapi.cel.types import ANY, DYN, CelType
-from kapi.cel.values import EvaluationError
+from kapi.cel.values import CostLimitExceeded, EvaluationError
 from kapi.registry.attributes import Attributes
 
 _SPENT = "validation failed due to running out of cost budget, no further validation rules will be run"
@@ -82,8 +83,11 @@ class Scope:
 class Evaluation:
     """What expressions see of one request. Each `run` evaluates variables anew, as upstream does."""
 
-    def __init__(self, seen: Mapping[str, Any], variables: Mapping[str, Expression] | None = None) -> None:
+    def __init__(
+        self, seen: Mapping[str, Any], patience: Patience, variables: Mapping[str, Expression] | None = None
+    ) -> None:
         self._seen = seen
+        self._patience = patience
         self._variables = variables or {}
         self._composed = 0  # what variables cost since it was last asked
 
@@ -116,21 +120,37 @@ class Evaluation:
     def _evaluate(self, expression: Expression, seen: Mapping[str, Any]) -> tuple[Result, int]:
         if expression.program is None:
             return Result(error=f"compilation error: {expression.problem}"), 0
-        budget = Budget(PER_CALL_LIMIT)
+        budget = self._budget()
         try:
-            result = Result(expression.program.evaluate(seen, budget))
+            result = Result(self._value(expression.program, seen, budget))
         except EvaluationError as error:
             result = Result(error=f"expression '{expression.text}' resulted in error: {error}")
-        return result, PER_CALL_LIMIT - budget.remaining
+        return result, budget.per_call - budget.remaining
 
     def variable(self, expression: Expression, seen: Mapping[str, Any]) -> Any:
         if expression.program is None:
             raise EvaluationError(f"fails to compile: {expression.problem}")
-        budget = Budget(PER_CALL_LIMIT)
+        budget = self._budget()
         try:
-            return expression.program.evaluate(seen, budget)
+            return self._value(expression.program, seen, budget)
         finally:
-            self._composed += PER_CALL_LIMIT - budget.remaining
+            self._composed += budget.per_call - budget.remaining
+
+    def _budget(self) -> Budget:
+        left = self._patience.left
+        limit = PER_CALL_LIMIT if left is None else max(0, min(left, PER_CALL_LIMIT))
+        return Budget(limit, limit)
+
+    def _value(self, program: Program, seen: Mapping[str, Any], budget: Budget) -> Any:
+        try:
+            return program.evaluate(seen, budget)
+        except CostLimitExceeded:
+            if budget.per_call < PER_CALL_LIMIT:
+                raise TakesLong from None
+            raise
+        finally:
+            if self._patience.left is not None:
+                self._patience.left -= budget.per_call - budget.remaining
 
 
 def _deferred(evaluation: Evaluation, expression: Expression, seen: Mapping[str, Any]) -> Any:

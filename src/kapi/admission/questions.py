@@ -1,13 +1,16 @@
 """Authorization for expressions: they ask at once, while authorizers may have to wait.
 
-An evaluation that asks what is not known yet is given up; once the answer is there, it begins anew.
+An evaluation that asks what is not known yet is given up; once the answer is there, it begins anew. So does one that
+turns out to be long, in a thread.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from kapi.admission.patience import ENDLESS, Patience, TakesLong
 from kapi.api.authorizer import Authorizer, Decision
 from kapi.api.request_info import RequestInfo
 from kapi.api.user import ALL_AUTHENTICATED, User
@@ -40,14 +43,16 @@ class Questions:
             raise _Unknown(access)
         return found
 
-    async def settle(self, evaluate: Callable[[], _T]) -> _T:
+    async def settle(self, evaluate: Callable[[Patience], _T]) -> _T:
         """What the evaluation comes to. It may be run several times, so it must change nothing."""
+        is_long = False
         while True:
             try:
-                return evaluate()
+                return await asyncio.to_thread(evaluate, ENDLESS) if is_long else evaluate(Patience())
+            except TakesLong:
+                is_long = True
             except _Unknown as question:
-                access = question.access
-            self._answers[access] = await self._ask(access)
+                self._answers[question.access] = await self._ask(question.access)
 
     async def _ask(self, access: Access) -> Answer:
         from kapi.cel.library.authorizer import Decision as Answer  # whoever asks has loaded CEL

@@ -156,7 +156,6 @@ class _Round:
         changed = seen["object"] is not None and await self._mutations(mutator, bound, seen)
         if changed:
             self._memory.repeat()
-            self._again.wanted = True
         if policy.spec.get("reinvocationPolicy") == "IfNeeded":
             self._memory.invoked.add(key)
         return changed

@@ -7,6 +7,7 @@ from typing import Any
 
 from kapi.admission.evaluation import Evaluation, Expression, OutOfBudget, Scope
 from kapi.admission.match_conditions import MatchConditions
+from kapi.admission.patience import Patience
 from kapi.api.errors import InternalError
 from kapi.api.objects import Object
 from kapi.cel.conversions import to_json
@@ -49,17 +50,19 @@ class Mutator:
             self.mutations.append(scope.compile(patch["expression"], OBJECT if applies else PATCHES))
             self._applies.append(applies)
 
-    def matches(self, seen: Mapping[str, Any]) -> bool:
+    def matches(self, seen: Mapping[str, Any], patience: Patience) -> bool:
         """Raises ConditionsFailed."""
-        return self._conditions.match(Evaluation({**seen, "namespaceObject": None}))
+        return self._conditions.match(Evaluation({**seen, "namespaceObject": None}, patience))
 
-    def mutated(self, index: int, seen: Mapping[str, Any], resource: Resource, type_: Type) -> Object:
+    def mutated(
+        self, index: int, seen: Mapping[str, Any], resource: Resource, type_: Type, patience: Patience
+    ) -> Object:
         """What one mutation makes of the object: a new one. MutationFailed, or an API error."""
         expression = self.mutations[index]
         if expression.program is None:
             raise MutationFailed(expression.problem)
         try:
-            (result,), _ = Evaluation(seen, self._variables).run([expression], RUNTIME_BUDGET)
+            (result,), _ = Evaluation(seen, patience, self._variables).run([expression], RUNTIME_BUDGET)
         except OutOfBudget as error:
             raise MutationFailed(str(error)) from None
         if result.error:

@@ -8,6 +8,7 @@ from typing import Any
 
 from kapi.admission.evaluation import Evaluation, Expression, OutOfBudget, Result, Scope
 from kapi.admission.match_conditions import ConditionsFailed, MatchConditions
+from kapi.admission.patience import Patience
 from kapi.api.objects import Object
 from kapi.cel.limits import MAX_MESSAGE_SIZE, RUNTIME_BUDGET
 from kapi.cel.types import BOOL, NULL, STRING
@@ -52,17 +53,19 @@ class Validator:
         ]
         self._values = [scope.compile(a.get("valueExpression", ""), STRING, NULL) for a in self._annotations]
 
-    def validate(self, seen: Mapping[str, Any], authorizer: Mapping[str, Any]) -> Verdict:
+    def validate(self, seen: Mapping[str, Any], authorizer: Mapping[str, Any], patience: Patience) -> Verdict:
         """`seen` is what all expressions see; only conditions and validations may ask the authorizer."""
         try:
-            if not self._conditions.match(Evaluation({**seen, "namespaceObject": None, **authorizer})):
+            if not self._conditions.match(Evaluation({**seen, "namespaceObject": None, **authorizer}, patience)):
                 return Verdict()
         except ConditionsFailed as error:
             return Verdict([self._error(str(error))])
         try:
-            results, left = Evaluation({**seen, **authorizer}, self._variables).run(self._expressions, RUNTIME_BUDGET)
-            decisions = self._decisions(results, Evaluation(seen, self._variables), left)
-            values, _ = Evaluation(seen, self._variables).run(self._values, RUNTIME_BUDGET)
+            asking = Evaluation({**seen, **authorizer}, patience, self._variables)
+            results, left = asking.run(self._expressions, RUNTIME_BUDGET)
+            plain = Evaluation(seen, patience, self._variables)
+            decisions = self._decisions(results, plain, left)
+            values, _ = plain.run(self._values, RUNTIME_BUDGET)
         except OutOfBudget as error:
             return Verdict([self._error(str(error))])
         verdict = Verdict(decisions)

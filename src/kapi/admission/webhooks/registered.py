@@ -119,7 +119,7 @@ class Asked:
                 "request": admission_request(attributes, match),
                 **asked(attributes, questions),
             }
-            return await questions.settle(lambda: conditions.match(Evaluation(seen)))
+            return await questions.settle(lambda patience: conditions.match(Evaluation(seen, patience)))
         except ConditionsFailed as failed:
             raise forbidden(attributes, str(failed)) from None
         except NotConverted as failed:
