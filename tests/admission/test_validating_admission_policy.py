@@ -217,6 +217,40 @@ def test_a_scale_is_judged_as_a_scale(place: Place, bind: Bind) -> None:
     assert place.client.call("PATCH", path, {"spec": {"replicas": 2}}, content_type=_MERGE)[0] == 200
 
 
+def test_an_eviction_is_judged_once_and_as_an_eviction(place: Place, bind: Bind) -> None:
+    bind(
+        {
+            "rules": [rule("pods/*", "pods", operations=("DELETE", "CREATE"))],
+            "matchConditions": [{"name": "later", "expression": "object == null || object.kind != 'Pod'"}],
+            "validations": [
+                {"expression": "object != null && object.kind == 'Eviction' && object.metadata.name == 'a'"}
+            ],
+        }
+    )
+    for name in ("a", "b"):
+        spec = {"containers": [{"name": "c", "image": "i"}]}
+        place.made("pods", {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec})
+    eviction: Any = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "a"}}
+    status, answer = place.client.call("POST", place.path("pods/a/eviction"), eviction)
+    assert status == 201, str(answer)
+    eviction["metadata"]["name"] = "b"
+    assert place.client.call("POST", place.path("pods/b/eviction"), eviction)[0] == 422
+    assert place.client.call("DELETE", place.path("pods/b"))[0] == 422
+
+
+def test_audit_annotations_that_fail_deny_and_those_that_say_nothing_do_not(place: Place, bind: Bind) -> None:
+    bind(
+        {
+            "auditAnnotations": [
+                {"key": "nothing", "valueExpression": "null"},
+                {"key": "name", "valueExpression": "string(object.data.a)"},
+            ]
+        }
+    )
+    place.made("configmaps", config_map("x", a="n"))
+    assert denied(place, config_map("y", other="n")).endswith("resulted in error: no such key: a")
+
+
 def test_params_are_objects_by_name_or_by_labels(place: Place, bind: Bind) -> None:
     limit = config_map("limit", most="3")
     limit["metadata"]["labels"] = {"kind": "limit"}

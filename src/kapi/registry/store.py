@@ -263,7 +263,9 @@ class Store:
         admitted = replace(target, name="") if call.info.verb == "deletecollection" else target
 
         async def admit(old: Object) -> None:
-            await self.admit(self.attributes(call, "DELETE", admitted, None, old, options))
+            # An eviction deletes too, but was admitted as what it is.
+            if not target.subresource:
+                await self.admit(self.attributes(call, "DELETE", admitted, None, old, options))
 
         key = self.key(target.namespace, target.name)
         deletion = Deletion(call, self.resource, self.objects, options, self.clock, admit)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kapi.api import errors
 from kapi.api.call import Call
 from kapi.api.clock import rfc3339
@@ -36,7 +38,7 @@ async def evict(call: Call, store: Store, target: Target, eviction: Object, opti
     deletion = _deletion(given, options)
     for left in reversed(range(_TRIES)):
         pod = (await store.get(target.namespace, name)).object
-        own = _Attempt(call, store, Target(namespace=target.namespace, name=name), deletion)
+        own = _Attempt(call, store, replace(target, name=name), deletion)
         try:
             if _needs_no_budget(pod):
                 finished = pod["status"].get("phase") in ("Succeeded", "Failed")
