@@ -21,6 +21,7 @@ from kapi.storage.cacher.entry import Entry
 
 # Many objects may go at once: they are counted together.
 _TOGETHER_SECONDS = 0.05
+_SETTLED_SECONDS = 1.0
 # As upstream's sync period: what no event tells of (a pod that should be gone by now) is noticed then.
 _AGAIN_SECONDS = 300.0
 
@@ -82,7 +83,9 @@ class ResourceQuotas:
                 await self._client.update(f"{path}/status", {**quota, "status": wanted})
             except errors.NotFound:
                 return
-        self._queue.add_after(key, _AGAIN_SECONDS)
+        # Writes under way when a quota changed were not charged to it, and are not here yet either.
+        is_known = parsed(status.get("hard")) == parsed(hard)
+        self._queue.add_after(key, _AGAIN_SECONDS if is_known else _SETTLED_SECONDS)
 
     async def _usage(self, namespace: str, hard: Iterable[str], scopes: list[Object]) -> dict[str, Quantity]:
         """What is used of everything that the quota limits and anything counts."""
