@@ -16,7 +16,7 @@ from kapi.cli.kapi import build_parser
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
-GENERATED = {"rpc_pb2.py"}
+GENERATED = {"kms_pb2.py", "rpc_pb2.py"}
 BANNED_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "impl", "misc_utils", "base"}
 UNFINISHED = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "X" + "XX", "HA" + "CK")) + r")\b")
 SOMEONES_HOME = re.compile(r"/(?:home|Users)/(?!you\b)\w+/|(?<![\w.])/roo[t]/")

@@ -1,4 +1,4 @@
-"""One suite, three engines, and the cache for what it can answer: reads and watches.
+"""One suite, three engines, one of them behind encryption as well, and the cache for what it can answer.
 
 A test sees the store through `kapi.storage.kv.KV` only, and no revision is a given.
 """
@@ -23,6 +23,8 @@ PATIENCE = 20  # seconds: only a failing test waits that long
 
 class Recorder:
     """A sink that remembers, and can be waited for."""
+
+    wants_previous = True
 
     def __init__(self) -> None:
         self.seen: list[Event] = []
@@ -78,7 +80,7 @@ class Store:
         asyncio.run(play())
 
 
-ENGINES = ("memory", "sqlite", pytest.param("etcd", marks=pytest.mark.etcd))
+ENGINES = ("memory", "sqlite", "encrypted", pytest.param("etcd", marks=pytest.mark.etcd))
 CACHED = ("test_reads", "test_watch")
 # The cache is no engine: it does not count an object's writes, says from where on it can be watched instead of what is
 # compacted, keeps a window that compaction does not shorten, and trusts its watchers.
@@ -101,21 +103,23 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     if request.param == "memory":
         yield Store(MemoryKV, durable=False)
     elif request.param == "cache":
-        yield Store(load_cached(), durable=False)
+        yield Store(beside("cached").CachedKV, durable=False)
+    elif request.param == "encrypted":
+        yield Store(beside("encrypted").EncryptedMemory, durable=False)
     elif request.param == "sqlite":
         yield Store(lambda: SQLiteKV(tmp_path / "kv.db"), durable=True)
     else:
         yield Store(empty_etcd(request.getfixturevalue("etcd").url), durable=True)
 
 
-def load_cached() -> type[KV]:
-    """The class of a module beside this one, which tests cannot import by name."""
-    spec = spec_from_file_location("cached", Path(__file__).with_name("cached.py"))
+def beside(name: str) -> Any:
+    """A module beside this one, which tests cannot import by name."""
+    spec = spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.CachedKV
+    return module
 
 
 def empty_etcd(url: str) -> Callable[[], KV]:

@@ -56,6 +56,8 @@ class Model:
 
 
 class Sink:
+    wants_previous = True
+
     def __init__(self) -> None:
         self.seen: list[Event] = []
         self.error: StorageError | None = None

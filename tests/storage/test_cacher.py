@@ -253,11 +253,11 @@ def test_a_value_that_is_no_object_is_told_and_repaired_by_deleting_it(play, mon
         await shelf.create("x")
         await shelf.objects.list(Query(scope=SCOPE))
         bad = await shelf.engine.create(shelf.key("bad"), b"k8s\x00protobuf")
-        with pytest.raises((NotReady, Undecodable)):
+        with pytest.raises((NotReady, kv.CorruptObjects)):
             # Until the event of the bad value arrives, a cache that is behind can answer.
             while True:
                 await shelf.objects.list(Query(scope=SCOPE))
-        with pytest.raises(Undecodable, match=shelf.key("bad")):
+        with pytest.raises(kv.CorruptObjects, match=shelf.key("bad")):
             await shelf.objects.list(Query(scope=SCOPE, limit=10))
         await shelf.engine.delete(shelf.key("bad"), bad)
         async with asyncio.timeout(20):

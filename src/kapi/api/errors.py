@@ -165,6 +165,12 @@ class InternalError(APIError):
         super().__init__(f"Internal error occurred: {message}", details={"causes": [{"message": message}]})
 
 
+class StorageReadError(APIError):
+    """Something stored cannot be read."""
+
+    code, reason = 500, "StorageReadError"
+
+
 class ServiceUnavailable(APIError):
     code, reason = 503, "ServiceUnavailable"
 

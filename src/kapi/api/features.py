@@ -1,4 +1,4 @@
-"""Feature gates that kapi knows. All of them are settled: a gate may be named, but only with the value it has.
+"""Feature gates that kapi knows. Most are settled: such a gate may be named, but only with the value it has.
 
 A gate whose off state kapi can honour gets a row with `locked=False` together with the code that consults it.
 """
@@ -23,7 +23,7 @@ GATES: dict[str, Gate] = {
     "AggregatedDiscoveryRemoveBetaType": Gate(True),
     "CBORServingAndStorage": Gate(False),
     "CoordinatedLeaderElection": Gate(False),
-    "KMSv1": Gate(False),
+    "KMSv1": Gate(False, locked=False),
     "ListFromCacheSnapshot": Gate(True),
     "SeparateCacheWatchRPC": Gate(False),
     "ShardedListAndWatch": Gate(False),

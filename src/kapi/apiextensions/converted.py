@@ -193,6 +193,8 @@ class ConvertedKV:
 class _ConvertedWatch:
     """The Sink of the engine's watch: what comes is converted in its order and handed on."""
 
+    wants_previous = True
+
     def __init__(self, store: ConvertedKV, prefix: str, after: Revision, sink: kv.Sink) -> None:
         self._store = store
         self._sink = sink

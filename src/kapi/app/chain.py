@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from kapi.admission.build import build_plugins
 from kapi.admission.chain import Chain
@@ -34,6 +35,9 @@ from kapi.server.delegation import EmptyDelegate
 from kapi.server.server import GenericServer
 from kapi.storage.factory import StorageConfig, StorageFactory
 
+if TYPE_CHECKING:
+    from kapi.storage.encryption.encryption import Encryption
+
 
 class ServerChain:
     """`server` is the first to be asked; `factory` holds the stores of all; `services` is what admission looks at.
@@ -42,7 +46,12 @@ class ServerChain:
     """
 
     def __init__(
-        self, completed: CompletedOptions, config: GenericConfig, engines: Engines, security: Security
+        self,
+        completed: CompletedOptions,
+        config: GenericConfig,
+        engines: Engines,
+        security: Security,
+        encryption: Encryption | None = None,
     ) -> None:
         options = completed.options
         self.factory = StorageFactory(
@@ -54,6 +63,7 @@ class ServerChain:
                 event_ttl=int(options.misc.event_ttl),
             ),
             config.clock,
+            encryption,
         )
         if config.flow_control is not None:
             config.flow_control.bind_stats(ObjectStats(self.factory.cacher))

@@ -6,13 +6,14 @@ import asyncio
 import gc
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kapi.admission.configuration import ConfigurationError
 from kapi.api.clock import SystemClock
 from kapi.app.chain import ServerChain
 from kapi.app.config import generic_config
 from kapi.app.controllers import add_controllers
+from kapi.app.encryption import checks_of, look_after_encryption, open_encryption
 from kapi.app.extensions import ExtensionError
 from kapi.app.security import gatekeepers
 from kapi.app.storage import Engines, open_engines
@@ -66,7 +67,9 @@ async def _run(completed: CompletedOptions, on_ready: Callable[[Ready], None] | 
         instruments = Instruments.create(version_info())
         keepers = gatekeepers(completed, clock, instruments.registry)
         config = generic_config(completed, clock, instruments, engines.checks(completed), keepers)
-        chain = ServerChain(completed, config, engines, keepers.security)
+        encryption = await open_encryption(completed, config)
+        config = replace(config, health_checks=(*config.health_checks, *checks_of(encryption)))
+        chain = ServerChain(completed, config, engines, keepers.security, encryption)
         metrics = StorageMetrics(config.instruments.registry, engines, chain.factory)
 
         async def look_after(context: HookContext) -> None:
@@ -79,11 +82,14 @@ async def _run(completed: CompletedOptions, on_ready: Callable[[Ready], None] | 
 
         add_zpages(chain.server, completed)
         add_controllers(chain, completed)
+        look_after_encryption(encryption, chain.server)
         chain.server.add_post_start_hook("start-store-compaction", look_after)
         try:
             await _serve(chain.server.prepare_run(), stop, on_ready, began)
         finally:
             await chain.close()
+            if encryption is not None:
+                await encryption.close()
     finally:
         await engines.close()
 

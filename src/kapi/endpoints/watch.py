@@ -23,10 +23,10 @@ from kapi.endpoints.params import ListOptions, list_options, revision
 from kapi.endpoints.reading import narrowed_scope, selects
 from kapi.endpoints.render import include_object
 from kapi.endpoints.respond import written
-from kapi.registry.translate import storage_errors, too_large_resource_version
+from kapi.registry.translate import storage_errors, too_large_resource_version, unreadable
 from kapi.schema.compile import zero
 from kapi.storage import kv
-from kapi.storage.cacher.entry import Entry, Undecodable
+from kapi.storage.cacher.entry import Entry
 from kapi.storage.cacher.feed import Feed, TooOld
 from kapi.storage.cacher.window import CacheEvent
 from kapi.wire.messages import BodyStream, ClientGone, Response
@@ -102,8 +102,10 @@ class Watching:
             await self._error(_expired(self._position, too_old))
         except kv.FutureRevision as future:
             await self._error(too_large_resource_version(self.wanted or 0, future.current))
-        except Undecodable as error:
+        except kv.Corrupt as error:
             await self._error(errors.InternalError(str(error)))
+        except kv.CorruptObjects as error:
+            await self._error(unreadable(self._endpoint.resource.group_resource, error))
         except kv.StorageError:
             return  # the client comes again from where it was
 

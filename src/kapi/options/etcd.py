@@ -88,12 +88,10 @@ class EtcdOptions:
         STRING,
         "The file that says how to encrypt secrets and other resources in the store.",
         also=("experimental-encryption-provider-config",),
-        standing=Refused("objects are not encrypted in the store yet"),
     )
     encryption_provider_config_automatic_reload: bool = flag(
         BOOL,
-        "Reload --encryption-provider-config when it changes.",
-        standing=Refused("objects are not encrypted in the store yet"),
+        "Reload --encryption-provider-config when it changes: within a minute, and only if it works.",
     )
     etcd_cafile: str = flag(STRING, "The CA that etcd's certificates are checked with.", check=checks.certificates)
     etcd_certfile: str = flag(STRING, "The client certificate to show to etcd.")
@@ -168,6 +166,8 @@ class EtcdOptions:
             parse_overrides(self.etcd_servers_overrides)
         except ValueError as error:
             errors.append(str(error))
+        if self.encryption_provider_config_automatic_reload and not self.encryption_provider_config:
+            errors.append("--encryption-provider-config-automatic-reload must be set with --encryption-provider-config")
         if bool(self.etcd_certfile) != bool(self.etcd_keyfile):
             errors.append("--etcd-certfile and --etcd-keyfile must be specified together")
         elif self.etcd_certfile and (problem := checks.pair(self.etcd_certfile, self.etcd_keyfile)):

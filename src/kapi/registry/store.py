@@ -216,7 +216,7 @@ class Store:
             return Write(value)
 
         try:
-            with storage_errors(self.resource.group_resource, target.name):
+            with storage_errors(self.resource.group_resource, target.name, updating=True):
                 if options.dry_run:
                     result = await self._dry_update(key, change, create=create)
                 else:

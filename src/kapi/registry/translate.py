@@ -6,7 +6,6 @@ from kapi.api import errors
 from kapi.api.gvk import GroupResource
 from kapi.storage import kv
 from kapi.storage.cacher.cacher import NotReady
-from kapi.storage.cacher.entry import Undecodable
 from kapi.storage.objects import ContinuationExpired
 
 TOO_OLD = "The resourceVersion for the provided list is too old."
@@ -37,15 +36,28 @@ def too_large_resource_version(wanted: int, current: int) -> errors.Timeout:
     return error
 
 
+def unreadable(resource: GroupResource, corrupt: kv.CorruptObjects) -> errors.StorageReadError:
+    """A list with values that cannot be read: each one is a cause."""
+    error = errors.StorageReadError(f"failed to read one or more {resource} from the storage: {corrupt}")
+    causes = [{"reason": "UnexpectedServerResponse", "message": e.report, "field": e.key} for e in corrupt.errors]
+    if not corrupt.complete:
+        causes.append({"reason": "FieldValueTooMany", "message": "too many errors, the list is truncated"})
+    error.details = {"name": "list", "kind": resource.resource, "causes": causes}
+    if resource.group:
+        error.details["group"] = resource.group
+    return error
+
+
 class storage_errors:
     """A context in which storage errors become API errors. A class, because every read enters one."""
 
-    __slots__ = ("_name", "_resource", "_wanted")
+    __slots__ = ("_name", "_resource", "_updating", "_wanted")
 
-    def __init__(self, resource: GroupResource, name: str = "", *, wanted: int = 0) -> None:
+    def __init__(self, resource: GroupResource, name: str = "", *, wanted: int = 0, updating: bool = False) -> None:
         self._resource = resource
         self._name = name
         self._wanted = wanted
+        self._updating = updating
 
     def __enter__(self) -> None: ...
 
@@ -69,14 +81,13 @@ class storage_errors:
                 return errors.TooManyRequests(str(error))
             case kv.TooLarge():
                 return errors.RequestEntityTooLarge(f"Request entity too large: {error}")
-            case Undecodable():
-                return errors.InternalError(
-                    f"StorageError: corrupt object, Code: 7, Key: {error.key}, ResourceVersion: 0, AdditionalErrorMsg: "
-                    f"object not decodable: {error.why}"
-                )
             case kv.Unstorable():
                 return errors.APIError(str(error))
-            case kv.NoSpace():
+            case kv.NoSpace() | kv.EncryptionFailed():
                 return errors.InternalError(str(error))
+            case kv.Corrupt():
+                return errors.InternalError(str(error) if self._updating else error.report)
+            case kv.CorruptObjects():
+                return unreadable(self._resource, error)
             case _:
                 return errors.ServiceUnavailable(str(error))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from kapi.api.objects import Revision
 from kapi.storage import kv
 from kapi.storage.cacher.cacher import Watcher
-from kapi.storage.cacher.entry import Entry, EntryMaker, Undecodable
+from kapi.storage.cacher.entry import Entry, EntryMaker
 from kapi.storage.cacher.feed import TooOld
 from kapi.storage.cacher.window import CacheEvent
 
@@ -20,6 +20,8 @@ class DirectFeed:
 
     A slow watcher detaches, and the engine replays what it missed when it attaches again: nothing is queued here.
     """
+
+    wants_previous = True
 
     def __init__(self, store: kv.KV, make_entry: EntryMaker, scope: str) -> None:
         self._store = store
@@ -82,7 +84,7 @@ class DirectFeed:
             if self._holds(event.key):
                 try:
                     change = self._change(event)
-                except Undecodable as error:
+                except kv.Corrupt as error:
                     self._end(error)
                     return
                 self._watcher.deliver(change)

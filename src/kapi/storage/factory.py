@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from kapi.api.clock import Clock
 from kapi.api.gvk import GroupResource
@@ -12,6 +13,10 @@ from kapi.storage import kv
 from kapi.storage.cacher.cacher import Cacher
 from kapi.storage.cacher.entry import EntryMaker, Shape
 from kapi.storage.objects import ObjectStore
+
+if TYPE_CHECKING:
+    from kapi.storage.encryption.encrypted import EncryptedKV
+    from kapi.storage.encryption.encryption import Encryption
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,8 +30,16 @@ class StorageConfig:
 class StorageFactory:
     """Makes each resource's ObjectStore once; all caches end with it."""
 
-    def __init__(self, engine: Callable[[GroupResource], kv.KV], config: StorageConfig, clock: Clock) -> None:
+    def __init__(
+        self,
+        engine: Callable[[GroupResource], kv.KV],
+        config: StorageConfig,
+        clock: Clock,
+        encryption: Encryption | None = None,
+    ) -> None:
         self._engine = engine
+        self._encryption = encryption
+        self._behind_encryption: dict[GroupResource, EncryptedKV] = {}
         self._config = config
         self._clock = clock
         self._stores: dict[str, ObjectStore] = {}
@@ -42,10 +55,6 @@ class StorageFactory:
         """The cache of a resource, if it is stored here."""
         return self._cachers.get(resource)
 
-    def engine(self, resource: GroupResource) -> kv.KV:
-        """Where a resource's objects are stored."""
-        return self._engine(resource)
-
     def path(self, prefix: str) -> str:
         """What the keys of a resource begin with. `prefix` is its place below the root, without slashes at its ends."""
         return f"{self._config.root.rstrip('/')}/{prefix}/"
@@ -54,35 +63,48 @@ class StorageFactory:
         path = self.path(prefix)
         store = self._stores.get(path)
         if store is None:
-            size = self._config.watch_cache_sizes.get(resource)
-            cacher = Cacher(self._engine(resource), path, shape, self._clock, capacity=size or 0)
-            store = ObjectStore(
-                self._engine(resource),
-                cacher,
-                ttl=self._config.event_ttl if expires else 0,
-                cached=self._config.watch_cache and size != 0,
-            )
-            self._stores[path] = store
+            ttl = self._config.event_ttl if expires else 0
+            store = self._stores[path] = self._over(resource, self.engine(resource), path, EntryMaker(shape), ttl)
             self._resources[path] = resource
         self._cachers[resource] = store.cacher
         return store
 
     def shared(self, resource: GroupResource, prefix: str, shape: Shape, *, ttl: int = 0) -> ObjectStore:
-        """For the few keys that servers keep for each other: always read from the engine, never cached."""
+        """For the few keys that servers keep for each other: always read from the engine, never cached or encrypted."""
         path = self.path(prefix)
         engine = self._engine(resource)
         return ObjectStore(engine, Cacher(engine, path, shape, self._clock), ttl=ttl, cached=False)
 
+    def engine(self, resource: GroupResource) -> kv.KV:
+        """Where the resource's objects are stored, behind encryption where that is configured."""
+        return self._engine(resource) if self._encryption is None else self._encrypted(resource, self._encryption)
+
+    def _encrypted(self, resource: GroupResource, encryption: Encryption) -> EncryptedKV:
+        """One for all versions of a resource: what one of them writes, the others' watchers know at once."""
+        from kapi.storage.encryption.encrypted import EncryptedKV  # only where it is configured
+
+        found = self._behind_encryption.get(resource)
+        if found is None:
+            found = self._behind_encryption[resource] = EncryptedKV(self._engine(resource), encryption, resource)
+        return found
+
     def passing(self, resource: GroupResource, engine: kv.KV, prefix: str, make_entry: EntryMaker) -> ObjectStore:
         """The store of a resource that comes and goes, with its own way to read what is stored; ended by `retire`."""
         path = self.path(prefix)
+        store = self._over(resource, engine, path, make_entry)
+        self._passing[store] = resource
+        self._cachers[resource] = store.cacher
+        return store
+
+    def _over(
+        self, resource: GroupResource, engine: kv.KV, path: str, make_entry: EntryMaker, ttl: int = 0
+    ) -> ObjectStore:
+        is_stale = None if self._encryption is None else self._encrypted(resource, self._encryption).is_stale
         size = self._config.watch_cache_sizes.get(resource)
         cacher = Cacher(engine, path, make_entry.shape, self._clock, capacity=size or 0)
         cacher.make_entry = make_entry
-        store = ObjectStore(engine, cacher, cached=self._config.watch_cache and size != 0)
-        self._passing[store] = resource
-        self._cachers[resource] = cacher
-        return store
+        cached = self._config.watch_cache and size != 0
+        return ObjectStore(engine, cacher, ttl=ttl, cached=cached, is_stale=is_stale)
 
     async def retire(self, store: ObjectStore) -> None:
         resource = self._passing.pop(store, None)

@@ -76,6 +76,35 @@ class Unstorable(StorageError):
     """The value cannot be brought into the form in which it would be stored."""
 
 
+class EncryptionFailed(StorageError):
+    """The value cannot be encrypted now, and so not written: a KMS plugin does not answer, or its key has expired."""
+
+
+class Corrupt(StorageError):
+    """What is stored under the key cannot be read: it is damaged, or encrypted by a key that is not at hand."""
+
+    what = "data from the storage is not transformable"
+
+    def __init__(self, key: str, why: str, revision: Revision = NO_REVISION) -> None:
+        super().__init__(f"{self.what} revision={revision}: {why}")
+        self.key = key
+
+    @property
+    def report(self) -> str:
+        """As upstream's StorageError says it."""
+        return f"StorageError: corrupt object, Code: 7, Key: {self.key}, ResourceVersion: 0, AdditionalErrorMsg: {self}"
+
+
+class CorruptObjects(StorageError):
+    """Some values of a range cannot be read; not `complete` when there may be more of them."""
+
+    def __init__(self, errors: Sequence[Corrupt], *, complete: bool = True) -> None:
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        super().__init__(f"{errors[0].report}{more}")
+        self.errors = errors
+        self.complete = complete
+
+
 class LeaseNotFound(StorageError):
     """A write named a lease that has ended or never was: grant another."""
 
@@ -118,6 +147,9 @@ class Event:
 
 class Sink(Protocol):
     """Who watches. Called on the loop, in revision order, never re-entrantly, never after `failed` or `Watch.close`."""
+
+    wants_previous: bool
+    """Whether the previous value of an event is looked at: where values are encrypted, it is decrypted only then."""
 
     def events(self, events: Sequence[Event]) -> None:
         """Committed events, every one exactly once; one call never splits a revision."""

@@ -7,7 +7,7 @@ optimistic: computed from the newest state known here, compared by the engine, c
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -45,6 +45,7 @@ class Remove(NamedTuple):
 KEEP: Literal["keep"] = "keep"
 Decision: TypeAlias = Write | Remove | Literal["keep"]
 Change: TypeAlias = Callable[[Entry | None], Awaitable[Decision]]
+IsStale: TypeAlias = Callable[[str], Awaitable[bool]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,13 +77,19 @@ class ContinuationExpired(kv.StorageError):
 
 
 class ObjectStore:
-    """The objects under one prefix. `ttl` is the seconds that an object lives; 0 means for good."""
+    """The objects under one prefix. `ttl` is the seconds that an object lives; 0 means for good.
 
-    def __init__(self, store: kv.KV, cacher: Cacher, *, ttl: int = 0, cached: bool = True) -> None:
+    `is_stale` is given where the form of stored values may change, as encryption's does: no update keeps an old one.
+    """
+
+    def __init__(
+        self, store: kv.KV, cacher: Cacher, *, ttl: int = 0, cached: bool = True, is_stale: IsStale | None = None
+    ) -> None:
         self._kv = store
         self.cacher = cacher
         self._ttl = ttl
         self._cached = cached
+        self._is_stale = is_stale
 
     @property
     def prefix(self) -> str:
@@ -126,16 +133,26 @@ class ObjectStore:
                 continue
             if decision == KEEP and current is not None:
                 newest = current if fresh else await self._read(key)
-                if _same(newest, current):
+                if not _same(newest, current):
+                    current, fresh = newest, True
+                    continue
+                renewed = None if self._is_stale is None else await self._renewed(key, self._is_stale)
+                if renewed is None:
                     return current, False
-                current, fresh = newest, True
-                continue
+                decision = renewed
             try:
                 return await self._carry_out(key, current, decision)
             except kv.Conflict as conflict:
                 current, fresh = self._entry_of(conflict.current), True
             except (kv.KeyExists, kv.NotFound):
                 current, fresh = await self._read(key), True
+
+    async def _renewed(self, key: str, is_stale: IsStale) -> Write | None:
+        """What is stored, to be written once more, if its form is an old one."""
+        if not await is_stale(key):
+            return None
+        found, _ = await self._kv.get(key)
+        return Write(found.value) if found is not None else None
 
     async def _carry_out(self, key: str, current: Entry | None, decision: Decision) -> tuple[Entry, bool]:
         if current is None:
@@ -195,6 +212,12 @@ class ObjectStore:
         found, _ = await self._kv.get(key)
         return self._entry_of(found) if found else None
 
+    def _entries_of(self, items: Sequence[kv.KeyValue]) -> Entries:
+        try:
+            return [self._entry_of(item) for item in items]
+        except kv.Corrupt as error:
+            raise kv.CorruptObjects([error]) from None
+
     def _entry_of(self, item: kv.KeyValue) -> Entry:
         return self.cacher.make_entry(item.key, item.value, item.revision, item.created)
 
@@ -234,8 +257,9 @@ class ObjectStore:
                 return await self.catch_up()
             await self.cacher.wait_until(query.revision)
         except NotReady:
-            # As upstream: what is cheap for the store goes to it, the rest waits for the cache.
-            if not query.limit or query.selects is not None:
+            # As upstream: what is cheap for the store goes to it, the rest waits for the cache. Where that cannot be
+            # filled there is nothing to wait for, and the store says why.
+            if (not query.limit or query.selects is not None) and not self.cacher.unreadable:
                 raise
             return False
         except kv.FutureRevision:
@@ -261,9 +285,13 @@ class ObjectStore:
     async def feed(self, scope: str, *, newest: bool) -> Feed:
         """Where a watch takes its events from; `newest` when it must begin with the store's newest state."""
         if self._cached:
-            await self.cacher.started(FILL_SECONDS)
-            if not newest or await self.catch_up():
-                return CachedFeed(self.cacher, scope)
+            try:
+                await self.cacher.started(FILL_SECONDS)
+                if not newest or await self.catch_up():
+                    return CachedFeed(self.cacher, scope)
+            except NotReady:
+                if not self.cacher.unreadable:
+                    raise
         return DirectFeed(self._kv, self.cacher.make_entry, scope)
 
     async def _list_on(self, query: Query, continuation: Continuation) -> Listing:
@@ -293,7 +321,7 @@ class ObjectStore:
             revision = page.revision
             if revision < at_least:
                 raise kv.FutureRevision(revision)
-            entries = [self._entry_of(item) for item in page.items]
+            entries = self._entries_of(page.items)
             taken, left = _take(entries, query.selects, limit and limit - len(found))
             found += taken
             if limit and len(found) == limit:

@@ -15,7 +15,7 @@ from typing import Protocol
 from kapi.api.clock import Clock
 from kapi.api.objects import Revision
 from kapi.storage import kv
-from kapi.storage.cacher.entry import Entry, EntryMaker, Shape, Undecodable
+from kapi.storage.cacher.entry import Entry, EntryMaker, Shape
 from kapi.storage.cacher.window import CacheEvent, Window
 from kapi.telemetry.log import log
 
@@ -49,6 +49,8 @@ class Watcher(Protocol):
 class Cacher:
     """A kv.Sink. Everything but `run`, `started` and `wait_until` is synchronous: reads never wait."""
 
+    wants_previous = False  # the entries have it
+
     def __init__(self, store: kv.KV, prefix: str, shape: Shape, clock: Clock, capacity: int = 0) -> None:
         self.prefix = prefix
         self.make_entry = EntryMaker(shape)
@@ -63,6 +65,7 @@ class Cacher:
         self._task: asyncio.Task[None] | None = None
         self._lost: asyncio.Future[kv.StorageError] | None = None
         self._ready = asyncio.Event()
+        self._settled = asyncio.Event()  # ready, or found to be unreadable
         self._down_since = clock.monotonic()
         self._seen = kv.NO_REVISION
         self.window = Window(kv.NO_REVISION, capacity)
@@ -79,6 +82,11 @@ class Cacher:
     def ready(self) -> bool:
         return self._ready.is_set()
 
+    @property
+    def unreadable(self) -> bool:
+        """Whether the store holds values that cannot be read, so that the cache cannot be filled."""
+        return self._settled.is_set() and not self._ready.is_set()
+
     async def started(self, timeout: float) -> None:
         """Fill the cache if nobody asked for it before; raises NotReady when that takes longer than the time given."""
         if self._ready.is_set():
@@ -88,9 +96,11 @@ class Cacher:
             self._task = asyncio.get_running_loop().create_task(self._run())
         try:
             async with asyncio.timeout(timeout):
-                await self._ready.wait()
+                await self._settled.wait()
         except TimeoutError:
             raise NotReady(self._retry_after()) from None
+        if not self._ready.is_set():
+            raise NotReady(self._retry_after())
 
     def _retry_after(self) -> int:
         """As upstream: the longer it has been down, the longer clients stay away; 30 seconds at most."""
@@ -117,6 +127,8 @@ class Cacher:
                     error = await self._follow()
             except kv.StorageError as failed:
                 error = failed
+                if isinstance(failed, (kv.Corrupt, kv.CorruptObjects)):
+                    self._settled.set()
                 await asyncio.sleep(RETRY_SECONDS)
             log.warning("watch_cache_restarts", prefix=self.prefix, error=str(error))
             self._not_ready()
@@ -148,16 +160,21 @@ class Cacher:
             # In step only when everything written since the list has been replayed: then progress is told.
             self._watch.request_progress()
         else:
-            self._ready.set()
+            self._set_ready()
         while not self._lost.done():
             await asyncio.wait((self._lost,), timeout=ASK_SECONDS)
             # A resource that rests must not fall behind what is compacted, or a broken watch could not go on.
             self.request_progress()
         return self._lost.result()
 
+    def _set_ready(self) -> None:
+        self._ready.set()
+        self._settled.set()
+
     def _not_ready(self) -> None:
         if self._ready.is_set():
             self._ready.clear()
+            self._settled.clear()
             self._down_since = self._clock.monotonic()
 
     # kv.Sink
@@ -167,7 +184,7 @@ class Cacher:
         for event in events:
             try:
                 change = self._apply(event, now)
-            except Undecodable as error:
+            except kv.Corrupt as error:
                 self._give_up(error)
                 return
             self._seen = event.revision
@@ -179,7 +196,7 @@ class Cacher:
     def progress(self, revision: Revision) -> None:
         if revision > self._seen:
             self._seen = revision
-        self._ready.set()
+        self._set_ready()
         self._wake()
 
     def failed(self, error: kv.StorageError) -> None:

@@ -21,13 +21,10 @@ _METADATA = b'"metadata":{'
 _NO_LABELS: Mapping[str, str] = MappingProxyType({})  # one for all that have none
 
 
-class Undecodable(kv.StorageError):
+class Undecodable(kv.Corrupt):
     """What is stored under the key is no object: damaged, encrypted, or in another encoding."""
 
-    def __init__(self, key: str, why: str) -> None:
-        super().__init__(f"the value of {key} cannot be decoded: {why}")
-        self.key = key
-        self.why = why
+    what = "object not decodable"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,18 +107,20 @@ class EntryMaker:
 
     def __call__(self, key: str, value: bytes, revision: Revision, created: Revision) -> Entry:
         if not value.startswith(self._prefix):
-            value = self._reordered(key, value)
+            value = self._reordered(key, value, revision)
         rest = value[self._at :]
         # What servers keep for themselves (a RangeAllocation) may have no metadata at all.
         body = b'"metadata":{"resourceVersion":"%d"%b%b' % (revision, b"" if rest.startswith(b"}") else b",", rest)
         return Entry(self.shape, key, body, revision, created)
 
-    def _reordered(self, key: str, value: bytes) -> bytes:
+    def _reordered(self, key: str, value: bytes, revision: Revision) -> bytes:
         """A value that another server wrote, as this one would have."""
+        if value.startswith(b"k8s:enc:"):
+            raise kv.Corrupt(key, "identity transformer tried to read encrypted data")
         try:
             return self.encode(orjson.loads(value))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise Undecodable(key, str(error)) from None
+            raise Undecodable(key, str(error), revision) from None
 
     def unstored(self, key: str, value: bytes) -> Entry:
         """The entry of a value that a dry run did not store: it has no resourceVersion."""
