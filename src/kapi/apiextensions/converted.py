@@ -180,24 +180,24 @@ class ConvertedKV:
     def open(self, prefix: str, after: Revision, sink: kv.Sink) -> kv.Watch:
         return self._inner.watch(prefix, after, sink)
 
-    async def event(self, event: kv.Event) -> kv.Event:
-        values = [value for value in (event.value, event.previous) if value is not None]
-        shown = await self._forms.shown([(event.key, value) for value in values])
+    async def event(self, event: kv.Event, *, with_previous: bool) -> kv.Event:
+        given = (event.value, event.previous if with_previous else None)
+        found = iter(await self._forms.shown([(event.key, value) for value in given if value is not None]))
+        value, previous = (None if value is None else next(found) for value in given)
         if event.value is None:
             self._old.pop(event.key, None)
-            return replace(event, previous=shown[0] if shown else None)
-        self._note(event.key, event.value, event.revision)
-        return replace(event, value=shown[0], previous=shown[1] if len(shown) > 1 else None)
+        else:
+            self._note(event.key, event.value, event.revision)
+        return replace(event, value=value, previous=previous if with_previous else event.previous)
 
 
 class _ConvertedWatch:
     """The Sink of the engine's watch: what comes is converted in its order and handed on."""
 
-    wants_previous = True
-
     def __init__(self, store: ConvertedKV, prefix: str, after: Revision, sink: kv.Sink) -> None:
         self._store = store
         self._sink = sink
+        self.wants_previous = sink.wants_previous
         self._arrived: asyncio.Queue[Sequence[kv.Event] | Revision | kv.StorageError] = asyncio.Queue()
         self._watch: kv.Watch | None = store.open(prefix, after, self)
         self._task = asyncio.get_running_loop().create_task(self._hand_on())
@@ -222,7 +222,7 @@ class _ConvertedWatch:
                 self._sink.progress(arrived)
                 continue
             try:
-                converted = [await self._store.event(event) for event in arrived]
+                converted = [await self._store.event(event, with_previous=self.wants_previous) for event in arrived]
             except Undecodable as error:
                 if self._watch is not None:
                     self._watch.close()
