@@ -17,6 +17,7 @@ _UNITS = {
 }
 _PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)", re.ASCII)
 _LIMIT = 1 << 63
+_MOST_DIGITS = 19
 
 SECOND = _UNITS["s"]
 
@@ -43,8 +44,11 @@ def parse_duration(text: str) -> int:
         unit = _UNITS.get(match[3])
         if unit is None:
             raise DurationError(f"time: unknown unit {json.dumps(match[3], ensure_ascii=False)} in duration {quoted}")
-        fraction = match[2] or ""
-        total += int(match[1] or "0") * unit + (int(fraction) * unit // 10 ** len(fraction) if fraction else 0)
+        # Digits beyond a duration's range are not read: they would only cost time.
+        whole, fraction = match[1].lstrip("0"), (match[2] or "")[:_MOST_DIGITS]
+        if len(whole) > _MOST_DIGITS:
+            raise DurationError(f"time: invalid duration {quoted}")
+        total += int(whole or "0") * unit + (int(fraction) * unit // 10 ** len(fraction) if fraction else 0)
         if total > _LIMIT or (total == _LIMIT and sign > 0):
             raise DurationError(f"time: invalid duration {quoted}")
         position = match.end()

@@ -6,6 +6,7 @@ where both stood before.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from kapi.api.objects import Object
@@ -42,48 +43,60 @@ def key_of(item: Any, merge_key: str) -> Any:
     return item[merge_key]
 
 
-def position(items: list[Any], merge_key: str, value: Any) -> int | None:
-    """Where the element with this key is."""
+def identity(value: Any) -> Any:
+    """What tells a value from others, to look it up by: a search of long lists in long lists would take minutes."""
+    return ("", json.dumps(value, sort_keys=True)) if isinstance(value, (dict, list)) else value
+
+
+def positions(items: list[Any], merge_key: str) -> dict[Any, int]:
+    """Where the first element of each key is."""
+    found: dict[Any, int] = {}
     for index, item in enumerate(items):
-        if not isinstance(item, dict):
-            raise StrategicMergeError(f"value for key {index} is not a map")
-        if merge_key in item and item[merge_key] == value:
-            return index
-    return None
+        if merge_key in item:
+            found.setdefault(identity(item[merge_key]), index)
+    return found
 
 
 def follow_directives(original: list[Any], patch: list[Object], merge_key: str) -> tuple[list[Any], list[Any]]:
     """The two lists after `$patch` on elements: delete takes one out of the original, replace drops the original."""
     plain: list[Any] = []
+    gone: set[Any] = set()
     replace = False
     for item in patch:
         directive = item.get(DIRECTIVE)
         if DIRECTIVE not in item:
             plain.append(item)
         elif directive == "delete":
-            gone = key_of(item, merge_key)
-            original = [each for each in original if not (merge_key in each and each[merge_key] == gone)]
+            gone.add(identity(key_of(item, merge_key)))
         elif directive == "replace":
             replace = True
         elif directive == "merge":
             raise StrategicMergeError("merging lists cannot yet be specified in the patch")
         else:
             raise StrategicMergeError(f"unknown patch type: {go_format(directive)} in map: {go_format(item)}")
-    return (plain, []) if replace else (original, plain)
+    if replace:
+        return plain, []
+    return [each for each in original if merge_key not in each or identity(each[merge_key]) not in gone], plain
 
 
 def deduplicated(items: list[Any]) -> list[Any]:
     """Each value once. As upstream, the last one moves into the place of one that is dropped."""
     items = list(items)
+    places: dict[Any, set[int]] = {}
+    for index, item in enumerate(items):
+        places.setdefault(identity(item), set()).add(index)
     first = 0
     while first < len(items) - 1:
-        other = first + 1
-        while other < len(items):
-            if items[first] == items[other]:
-                items[other] = items[-1]
-                items.pop()
-            else:
-                other += 1
+        value = identity(items[first])
+        for at in sorted(places[value] - {first}):
+            while at < len(items) and identity(items[at]) == value:
+                last = items.pop()
+                if at < len(items):
+                    items[at] = last
+                    moved = places[identity(last)]
+                    moved.discard(len(items))
+                    moved.add(at)
+        places[value] = {first}
         first += 1
     return items
 
@@ -111,8 +124,8 @@ def check_order(patch: list[Any], order: list[Any], merge_key: str) -> None:
 
 def reordered(merged: list[Any], order: list[Any], server_order: list[Any], merge_key: str) -> list[Any]:
     """The merged list: elements named in `order` in that order, the others as the server had them, interleaved."""
-    ranks = _identities(order, merge_key)
-    server = _identities(server_order, merge_key)
+    ranks = _ranks(order, merge_key)
+    server = _ranks(server_order, merge_key)
     pairs = list(zip(_identities(merged, merge_key), merged, strict=True))
     named = _sorted([pair for pair in pairs if pair[0] in ranks], ranks)
     others = _sorted([pair for pair in pairs if pair[0] not in ranks], server)
@@ -120,14 +133,22 @@ def reordered(merged: list[Any], order: list[Any], server_order: list[Any], merg
 
 
 def _identities(items: list[Any], merge_key: str) -> list[Any]:
-    return [key_of(item, merge_key) for item in items] if merge_key else items
+    return [identity(key_of(item, merge_key) if merge_key else item) for item in items]
 
 
-def _sorted(pairs: list[tuple[Any, Any]], ranks: list[Any]) -> list[tuple[Any, Any]]:
-    return sorted(pairs, key=lambda pair: ranks.index(pair[0]) if pair[0] in ranks else len(ranks))
+def _ranks(items: list[Any], merge_key: str) -> dict[Any, int]:
+    """The first place of each element."""
+    ranks: dict[Any, int] = {}
+    for index, each in enumerate(_identities(items, merge_key)):
+        ranks.setdefault(each, index)
+    return ranks
 
 
-def _interleaved(left: list[tuple[Any, Any]], right: list[tuple[Any, Any]], server: list[Any]) -> list[Any]:
+def _sorted(pairs: list[tuple[Any, Any]], ranks: dict[Any, int]) -> list[tuple[Any, Any]]:
+    return sorted(pairs, key=lambda pair: ranks.get(pair[0], len(ranks)))
+
+
+def _interleaved(left: list[tuple[Any, Any]], right: list[tuple[Any, Any]], server: dict[Any, int]) -> list[Any]:
     """Left elements go before the first right one that the server had behind them."""
     out: list[Any] = []
     i = j = 0
@@ -141,5 +162,5 @@ def _interleaved(left: list[tuple[Any, Any]], right: list[tuple[Any, Any]], serv
     return out
 
 
-def _before(left: Any, right: Any, server: list[Any]) -> bool:
-    return left in server and right in server and server.index(left) < server.index(right)
+def _before(left: Any, right: Any, server: dict[Any, int]) -> bool:
+    return left in server and right in server and server[left] < server[right]

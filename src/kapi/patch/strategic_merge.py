@@ -124,16 +124,18 @@ def _merge_lists(original: list[Any], patch: list[Any], element: Meta, strategy:
         return original
     if not lists.of_objects(original, patch):
         if strategy == "delete":
-            return [item for item in original if item not in patch]
+            gone = {lists.identity(item) for item in patch}
+            return [item for item in original if lists.identity(item) not in gone]
         merged = lists.deduplicated([*original, *patch])
         return lists.reordered(merged, patch, original, "")
     if not merge_key:
         raise StrategicMergeError(f"cannot merge lists without merge key for {element.go_kind}")
     original, patch = lists.follow_directives(original, patch, merge_key)
     merged = list(original)
+    places = lists.positions(merged, merge_key)
     for item in patch:
-        at = lists.position(merged, merge_key, lists.key_of(item, merge_key))
-        if at is None:
+        at = places.setdefault(lists.identity(lists.key_of(item, merge_key)), len(merged))
+        if at == len(merged):
             merged.append(item)
         else:
             merged[at] = _merge_objects(merged[at], item, element)

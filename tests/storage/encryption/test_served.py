@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 
+import pytest
+
 from tests.storage.encryption.vault import key, keyed
 
 SECRETS = "/api/v1/namespaces/default/secrets"
@@ -110,3 +112,22 @@ def test_reloading_has_its_hook_and_its_check_whatever_the_providers(new_server,
         said = client.text("/readyz?verbose")[1]
     assert "[+]kms-providers ok" in said
     assert "[+]poststarthook/start-encryption-provider-config-automatic-reload ok" in said
+
+
+@pytest.mark.etcd
+def test_on_etcd_two_servers_read_and_watch_what_the_other_has_encrypted(new_server, tmp_path, etcd, plugin):
+    file = tmp_path / "encryption.json"
+    write(file, plugin.provider(), resources=("secrets", "widgets.example.com"))
+    flags = (
+        f"--encryption-provider-config={file}",
+        f"--etcd-servers={etcd.url}",
+        f"--etcd-prefix=/{tmp_path.name}",
+    )
+    one, two = new_server(*flags).start(), new_server(*flags).start()
+    with one.client() as first, two.client() as second:
+        since = second.get(SECRETS)["metadata"]["resourceVersion"]
+        first.create(SECRETS, secret("a"))
+        response = second.send("GET", f"{SECRETS}?watch=1&resourceVersion={since}&timeoutSeconds=20")
+        event = json.loads(response.readline())
+        assert (event["type"], event["object"]["data"]) == ("ADDED", {"word": "c2VzYW1l"})
+    assert plugin.calls.count("Decrypt") == 1
