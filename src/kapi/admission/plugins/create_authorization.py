@@ -1,4 +1,7 @@
-"""Whoever creates an object by an update or an apply must be allowed to create it, not only to change it."""
+"""Whoever creates by another verb must be allowed to create: an object by an update or an apply, a process by a GET.
+
+A WebSocket begins with a GET, so reading a pod's exec, attach or portforward subresource would run commands in it.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,12 @@ from collections.abc import Awaitable, Iterable
 
 from kapi.admission.chain import Hook, validating
 from kapi.api.authorizer import Authorizer, Decision
+from kapi.api.errors import Forbidden
+from kapi.api.gvk import GroupResource
 from kapi.api.refusal import forbidden
 from kapi.registry.attributes import Attributes
+
+_STREAMS = ("attach", "exec", "portforward")
 
 
 class CreateAuthorization:
@@ -19,7 +26,20 @@ class CreateAuthorization:
         self._authorizer = authorizer
 
     def hooks(self) -> Iterable[Hook]:
-        return (validating(self._validate, "CREATE", at=None),)
+        return (
+            validating(self._validate, "CREATE", at=None),
+            validating(self._validate_stream, "CONNECT", of=(("", "pods"),), at=_STREAMS),
+        )
+
+    def _validate_stream(self, attributes: Attributes) -> Awaitable[None] | None:
+        return self._authorize_stream(attributes) if attributes.call.info.verb != "create" else None
+
+    async def _authorize_stream(self, attributes: Attributes) -> None:
+        """As upstream, which says no more than the authorizer's reason."""
+        info = attributes.call.info
+        verdict = await self._authorizer.authorize(attributes.call.user, info.with_verb("create"))
+        if verdict.decision is not Decision.ALLOW:
+            raise Forbidden(GroupResource(info.api_group, info.resource), info.name, verdict.reason)
 
     def _validate(self, attributes: Attributes) -> Awaitable[None] | None:
         return self._authorize(attributes) if attributes.call.info.verb in ("update", "patch") else None
