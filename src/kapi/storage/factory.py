@@ -104,7 +104,8 @@ class StorageFactory:
         cacher = Cacher(engine, path, make_entry.shape, self._clock, capacity=size or 0)
         cacher.make_entry = make_entry
         cached = self._config.watch_cache and size != 0
-        return ObjectStore(engine, cacher, ttl=ttl, cached=cached, is_stale=is_stale)
+        root = self._config.root.rstrip("/")
+        return ObjectStore(engine, cacher, ttl=ttl, cached=cached, is_stale=is_stale, root=root)
 
     async def retire(self, store: ObjectStore) -> None:
         resource = self._passing.pop(store, None)

@@ -88,11 +88,13 @@ class Corrupt(StorageError):
     def __init__(self, key: str, why: str, revision: Revision = NO_REVISION) -> None:
         super().__init__(f"{self.what} revision={revision}: {why}")
         self.key = key
+        self.root = ""  # what the report leaves out in front of the key
 
     @property
     def report(self) -> str:
         """As upstream's StorageError says it."""
-        return f"StorageError: corrupt object, Code: 7, Key: {self.key}, ResourceVersion: 0, AdditionalErrorMsg: {self}"
+        key = self.key.removeprefix(self.root)
+        return f"StorageError: corrupt object, Code: 7, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {self}"
 
 
 class CorruptObjects(StorageError):

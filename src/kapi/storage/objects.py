@@ -83,13 +83,21 @@ class ObjectStore:
     """
 
     def __init__(
-        self, store: kv.KV, cacher: Cacher, *, ttl: int = 0, cached: bool = True, is_stale: IsStale | None = None
+        self,
+        store: kv.KV,
+        cacher: Cacher,
+        *,
+        ttl: int = 0,
+        cached: bool = True,
+        is_stale: IsStale | None = None,
+        root: str = "",
     ) -> None:
         self._kv = store
         self.cacher = cacher
         self._ttl = ttl
         self._cached = cached
         self._is_stale = is_stale
+        self._root = root
 
     @property
     def prefix(self) -> str:
@@ -209,8 +217,16 @@ class ObjectStore:
         return await self._read(key), True
 
     async def _read(self, key: str) -> Entry | None:
-        found, _ = await self._kv.get(key)
-        return self._entry_of(found) if found else None
+        return (await self._fetch(key))[0]
+
+    async def _fetch(self, key: str) -> tuple[Entry | None, Revision]:
+        """As upstream, who is told of a single object that cannot be read is not told the root of all keys."""
+        try:
+            found, newest = await self._kv.get(key)
+            return self._entry_of(found) if found else None, newest
+        except kv.Corrupt as error:
+            error.root = self._root
+            raise
 
     def _entries_of(self, items: Sequence[kv.KeyValue]) -> Entries:
         try:
@@ -235,10 +251,10 @@ class ObjectStore:
                 return cacher.get(key)
             except (NotReady, kv.FutureRevision):
                 pass  # the store knows better
-        found, newest = await self._kv.get(key)
+        entry, newest = await self._fetch(key)
         if revision and revision > newest:
             raise kv.FutureRevision(newest)
-        return self._entry_of(found) if found else None
+        return entry
 
     async def list(self, query: Query) -> Listing:
         if query.continuation is not None:

@@ -63,7 +63,7 @@ def test_a_secret_is_not_in_plain_in_the_file_moves_to_a_new_key_and_is_told_of_
     with server.client() as client:
         status, body = client.call("GET", f"{SECRETS}/a")
         assert (status, body["reason"]) == (500, "InternalError")
-        assert body["message"] == f"Internal error occurred: {report}"
+        assert body["message"] == f"Internal error occurred: {report.replace('/registry', '')}"
         status, body = client.call("GET", SECRETS)
         assert (status, body["reason"]) == (500, "StorageReadError")
         assert body["message"] == f"failed to read one or more secrets from the storage: {report} (and 1 more)"
