@@ -19,6 +19,7 @@ from kapi.schema.structural import Structural
 from kapi.schema.structural_settle import apply_defaults, settle
 from kapi.storage import kv
 from kapi.storage.cacher.entry import Shape, Undecodable
+from kapi.storage.layer import Layer
 
 Schemas: TypeAlias = Callable[[str], Structural | None]
 
@@ -88,13 +89,12 @@ class Forms:
         return orjson.dumps({**ordered, **{name: value for name, value in obj.items() if name not in ordered}})
 
 
-class ConvertedKV:
+class ConvertedKV(Layer):
     """A KV over another one, for one resource."""
 
-    in_step = False
-
-    def __init__(self, inner: kv.KV, forms: Forms) -> None:
-        self._inner = inner
+    def __init__(self, engine: kv.KV, forms: Forms) -> None:
+        super().__init__(engine)
+        self.in_step = False
         self._forms = forms
         self._old: dict[str, Revision] = {}
 
@@ -102,67 +102,38 @@ class ConvertedKV:
         """Whether the key was at that revision stored in a version that is not the storage version any more."""
         return self._old.get(key) == revision
 
-    @property
-    def supports_progress(self) -> bool:
-        return self._inner.supports_progress
-
-    @property
-    def current(self) -> Revision:
-        return self._inner.current
-
-    async def start(self) -> None:
-        """The engine below runs already."""
-
-    async def close(self) -> None:
-        """The engine below is not this one's to end."""
-
     async def create(self, key: str, value: bytes, *, lease: int = 0) -> Revision:
-        return await self._inner.create(key, await self._forms.stored(value), lease=lease)
+        return await self._engine.create(key, await self._forms.stored(value), lease=lease)
 
     async def update(self, key: str, value: bytes, expected: Revision, *, lease: int = 0) -> Revision:
         stored = await self._forms.stored(value)
         try:
-            return await self._inner.update(key, stored, expected, lease=lease)
+            return await self._engine.update(key, stored, expected, lease=lease)
         except kv.Conflict as conflict:
             raise kv.Conflict(key, await self._shown(conflict.current)) from None
 
     async def delete(self, key: str, expected: Revision) -> tuple[Revision, kv.KeyValue]:
         try:
-            return await self._inner.delete(key, expected)
+            return await self._engine.delete(key, expected)
         except kv.Conflict as conflict:
             raise kv.Conflict(key, await self._shown(conflict.current)) from None
 
     async def get(self, key: str, revision: Revision = kv.NO_REVISION) -> tuple[kv.KeyValue | None, Revision]:
-        found, newest = await self._inner.get(key, revision)
+        found, newest = await self._engine.get(key, revision)
         return (await self._shown(found) if found is not None else None), newest
 
     async def range(
         self, prefix: str, *, start: str = "", limit: int = 0, revision: Revision = kv.NO_REVISION
     ) -> kv.Page:
-        page = await self._inner.range(prefix, start=start, limit=limit, revision=revision)
+        page = await self._engine.range(prefix, start=start, limit=limit, revision=revision)
         for item in page.items:
             self._note(item.key, item.value, item.revision)
         values = await self._forms.shown([(item.key, item.value) for item in page.items])
         items = [replace(item, value=value) for item, value in zip(page.items, values, strict=True)]
         return replace(page, items=items)
 
-    async def count(self, prefix: str) -> int:
-        return await self._inner.count(prefix)
-
-    async def revision(self) -> Revision:
-        return await self._inner.revision()
-
     def watch(self, prefix: str, after: Revision, sink: kv.Sink) -> kv.Watch:
         return _ConvertedWatch(self, prefix, after, sink)
-
-    async def grant(self, ttl: int) -> int:
-        return await self._inner.grant(ttl)
-
-    async def compact(self, revision: Revision) -> None:
-        await self._inner.compact(revision)
-
-    async def stats(self) -> kv.Stats:
-        return await self._inner.stats()
 
     async def _shown(self, item: kv.KeyValue) -> kv.KeyValue:
         self._note(item.key, item.value, item.revision)
@@ -178,7 +149,7 @@ class ConvertedKV:
     # For the watch.
 
     def open(self, prefix: str, after: Revision, sink: kv.Sink) -> kv.Watch:
-        return self._inner.watch(prefix, after, sink)
+        return self._engine.watch(prefix, after, sink)
 
     async def event(self, event: kv.Event, *, with_previous: bool) -> kv.Event:
         given = (event.value, event.previous if with_previous else None)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from kapi.admission.resources import NAMESPACES
 from kapi.api import errors
 from kapi.api.client import Client
 from kapi.api.gvk import GroupResource
 from kapi.api.objects import Object
 from kapi.controllers import names
 from kapi.controllers.context import Context
+from kapi.controllers.in_every_namespace import in_every_namespace
 from kapi.controllers.informer import Change
-from kapi.controllers.namespaces import is_active
 from kapi.controllers.work_queue import WorkQueue
 
 CONFIG_MAPS = GroupResource("", "configmaps")
@@ -24,34 +23,15 @@ _WHY = {
 
 
 def start(context: Context) -> list[WorkQueue]:
-    client = context.client
+    async def publish(namespace: str) -> None:
+        path = f"/api/v1/namespaces/{namespace}/configmaps"
+        await _publish(context.client, path, context.root_certificates())
 
-    async def reconcile(namespace: str) -> None:
-        if await is_active(client, namespace):
-            await _publish(client, f"/api/v1/namespaces/{namespace}/configmaps", context.root_certificates())
+    return [in_every_namespace(context, names.ROOT_CA, publish, CONFIG_MAPS, _is_no_longer_ours)]
 
-    queue = WorkQueue(names.ROOT_CA, reconcile)
 
-    known: set[str] = set()
-
-    def namespace_changed(change: Change) -> None:
-        if change.value is None:
-            known.discard(change.name)
-        elif change.is_new:
-            known.add(change.name)
-            queue.add(change.name)
-
-    def look_everywhere() -> None:
-        for namespace in known:
-            queue.add(namespace)
-
-    def config_changed(change: Change) -> None:
-        if change.name == NAME and not (change.value is not None and change.is_new):
-            queue.add(change.namespace)
-
-    context.informers.of(NAMESPACES).listen(namespace_changed)
-    context.informers.of(CONFIG_MAPS).listen(config_changed, look_everywhere)
-    return [queue]
+def _is_no_longer_ours(change: Change) -> bool:
+    return change.name == NAME and not (change.value is not None and change.is_new)
 
 
 async def _publish(client: Client, path: str, bundle: str) -> None:

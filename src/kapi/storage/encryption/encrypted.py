@@ -19,34 +19,20 @@ from kapi.storage.encryption.encryption import Encryption
 from kapi.storage.encryption.providers import read
 from kapi.storage.encryption.transformer import TransformError
 from kapi.storage.encryption.watch import DecryptingSink
+from kapi.storage.layer import Layer
 
 _SLICE_SECONDS = 0.004
 _MOST_CORRUPT = 100
 
 
-class EncryptedKV:
-    """The `kv.KV` methods over another engine, which is opened and closed by its owner."""
+class EncryptedKV(Layer):
+    """A `kv.KV` over another one."""
 
     def __init__(self, engine: kv.KV, encryption: Encryption, resource: GroupResource) -> None:
-        self._engine = engine
+        super().__init__(engine)
         self._encryption = encryption
         self._resource = resource
         self._writing: dict[str, tuple[bytes, bytes]] = {}  # by key: what is stored, and what it stands for
-        self.in_step = engine.in_step
-
-    @property
-    def supports_progress(self) -> bool:
-        return self._engine.supports_progress
-
-    @property
-    def current(self) -> Revision:
-        return self._engine.current
-
-    async def start(self) -> None:
-        await self._engine.start()
-
-    async def close(self) -> None:
-        await self._engine.close()
 
     async def create(self, key: str, value: bytes, *, lease: int = 0) -> Revision:
         stored = await self._seal(key, value)
@@ -104,25 +90,10 @@ class EncryptedKV:
         found, _ = await self._engine.get(key)
         return found is not None and (await self._open(key, found.value))[1]
 
-    async def count(self, prefix: str) -> int:
-        return await self._engine.count(prefix)
-
-    async def revision(self) -> Revision:
-        return await self._engine.revision()
-
     def watch(self, prefix: str, after: Revision, sink: kv.Sink) -> kv.Watch:
         watching = DecryptingSink(sink, self._open_now, self._open)
         watching.watch = self._engine.watch(prefix, after, watching)
         return watching
-
-    async def grant(self, ttl: int) -> int:
-        return await self._engine.grant(ttl)
-
-    async def compact(self, revision: Revision) -> None:
-        await self._engine.compact(revision)
-
-    async def stats(self) -> kv.Stats:
-        return await self._engine.stats()
 
     async def _seal(self, key: str, value: bytes) -> bytes:
         try:
