@@ -24,9 +24,11 @@ class Lookup:
 
     def cached(self, resource: GroupResource, namespace: str, name: str) -> Entry | None:
         """What the cache has; None also when it has not been filled yet."""
-        store = self.stores[resource]
-        cacher = store.objects.cacher
-        return cacher.get(store.key(namespace, name)) if cacher.ready else None
+        cacher = self.stores[resource].objects.cacher
+        if not cacher.ready:
+            return None
+        # A name that could leave its place is no key of the cache: it need not be checked here.
+        return cacher.get(f"{cacher.prefix}{namespace}/{name}" if namespace else cacher.prefix + name)
 
     async def get(self, resource: GroupResource, namespace: str, name: str) -> Entry | None:
         """From the cache, and from the store before an object is said to be missing."""
@@ -38,7 +40,9 @@ class Lookup:
         if store is None:
             return []
         cacher = store.objects.cacher
-        return cacher.select(store.scope(namespace)) if cacher.ready else None
+        if not cacher.ready:
+            return None
+        return cacher.select(store.scope(namespace)) if len(cacher) else []
 
     async def list(self, resource: GroupResource, namespace: str = "") -> list[Entry]:
         found = self.listed(resource, namespace)
