@@ -6,7 +6,6 @@ in it, and what it was given must come back in the same order, of the kind and i
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
@@ -15,6 +14,7 @@ import orjson
 from kapi.api.fields import go_quote
 from kapi.api.names import label_key, label_value
 from kapi.api.objects import Object
+from kapi.api.uid import new_uid
 from kapi.apiextensions.definition import Definition
 from kapi.proxy.hook_clients import USER_AGENT, HookClients
 from kapi.proxy.reviews import ReviewError, send_review
@@ -64,7 +64,7 @@ class ByWebhook:
         return [_with_own_metadata(before, after, subject) for before, after in zip(objects, converted, strict=True)]
 
     async def _ask(self, objects: Sequence[Object], api_version: str) -> list[Object]:
-        identity = str(uuid.uuid4())
+        identity = new_uid()
         review = {
             "kind": "ConversionReview",
             "apiVersion": f"{_GROUP}/{self._version}",

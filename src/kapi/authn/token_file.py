@@ -5,7 +5,6 @@ Tokens are kept and looked up by their hash, so that the time a lookup takes say
 
 from __future__ import annotations
 
-import csv
 from hashlib import sha256
 from pathlib import Path
 
@@ -28,6 +27,8 @@ class TokenFile:
 
     @classmethod
     def load(cls, path: Path, audiences: tuple[str, ...] = ()) -> TokenFile:
+        import csv  # only where there is such a file
+
         users: dict[bytes, User] = {}
         try:
             with path.open(newline="", encoding="utf-8") as file:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -10,6 +9,7 @@ from typing import NamedTuple, Protocol
 import orjson
 
 from kapi.api.objects import Object
+from kapi.api.uid import new_uid
 from kapi.authn.jwt import b64
 
 
@@ -57,7 +57,7 @@ class TokenIssuer:
                 private[kind] = _identity(found)
         if warn_after:
             private["warnafter"] = now + warn_after
-        identity = str(uuid.uuid4())
+        identity = new_uid()
         claims = {
             "aud": audiences,
             "exp": now + seconds,

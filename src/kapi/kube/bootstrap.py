@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from importlib.resources import files
+from pathlib import Path
 
 import orjson
 
@@ -68,7 +68,7 @@ class Bootstrap:
         self._stores = stores
 
     async def run(self, context: HookContext) -> None:
-        data = files("kapi.kube").joinpath(f"data/{self._name}.json")
+        data = Path(__file__).parent / "data" / f"{self._name}.json"
         wanted: dict[str, list[Object]] = orjson.loads(data.read_bytes())
         while not await self._ensure_all(wanted, context.client):
             if context.stopped.is_set():

@@ -9,7 +9,6 @@ import base64
 import binascii
 import os
 import ssl
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +37,8 @@ class Credentials:
         """Raises ssl.SSLError."""
         if not self.certificate:
             return client_tls(ca, insecure=insecure)
+        import tempfile
+
         # OpenSSL wants files; they exist only while the context is being made.
         with tempfile.TemporaryDirectory() as scratch:
             files = (os.path.join(scratch, "client.crt"), os.path.join(scratch, "client.key"))

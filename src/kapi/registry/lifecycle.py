@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import random
 
 from kapi.api import errors
 from kapi.api.call import Call
@@ -29,7 +29,7 @@ class BadResourceVersion(errors.APIError):
 
 
 def generate_name(base: str) -> str:
-    return base[:_LONGEST_BASE] + "".join(secrets.choice(_ALPHABET) for _ in range(5))
+    return base[:_LONGEST_BASE] + "".join(random.choice(_ALPHABET) for _ in range(5))
 
 
 def give_name(metadata: Object) -> None:

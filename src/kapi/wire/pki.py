@@ -12,7 +12,6 @@ import hashlib
 import ipaddress
 import json
 import os
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -169,6 +168,8 @@ class Authority:
 
 def write_atomically(path: Path, content: bytes, mode: int) -> None:
     """Replaces `path` as a whole: a reader sees the old file or the new one, also after a power cut."""
+    import tempfile  # only where something is written
+
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import math
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +19,7 @@ from kapi.api.errors import APIError, BadRequest, InternalError, Timeout
 from kapi.api.fields import go_quote
 from kapi.api.names import label_key
 from kapi.api.objects import Object
+from kapi.api.uid import new_uid
 from kapi.proxy.hook_clients import USER_AGENT
 from kapi.proxy.reviews import ReviewError, send_review
 from kapi.registry.attributes import Attributes
@@ -68,7 +68,7 @@ async def ask(webhook: Webhook, attributes: Attributes, match: Match, services: 
         raise BadRequest(f"admission webhook {go_quote(webhook.name)} does not support dry run")
     if not webhook.review_version:
         raise WebhookFailed(webhook, "webhook does not accept known AdmissionReview versions (v1, v1beta1)")
-    identity = str(uuid.uuid4())
+    identity = new_uid()
     review: Object = {
         "kind": "AdmissionReview",
         "apiVersion": f"{_GROUP}/{webhook.review_version}",

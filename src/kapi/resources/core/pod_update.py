@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import difflib
 import json
 from typing import Any
 
@@ -193,6 +192,8 @@ def _adds_only(new: Object, old: Object) -> bool:
 
 def shown_difference(old: Object, new: Object) -> str:
     """What differs, as the body of a unified diff."""
+    import difflib  # few updates are refused
+
     before, after = (json.dumps(o, indent=1, sort_keys=True).splitlines() for o in (old, new))
     lines = list(difflib.unified_diff(before, after, lineterm=""))[2:]
     return "\n".join([*lines, ""])
