@@ -1,18 +1,22 @@
 """What a flood by one user does to another's requests, with priority and fairness and without.
 
-The flood's writes are slow to send, so that each is under way for a while, and there are more of them than the server
-takes at a time. The other user writes one small object after the other; told are its latency and how many of its writes
-were refused: alone, and during the flood, with one limit for all and with fair queues.
+Two floods. Reads: many connections that ask for an object as fast as they can, which takes all of the server's core.
+Writes: more than the server takes at a time, each slow to send, so that it is under way for a while. The other user
+asks for one thing after the other; told are its latency and how many of its requests were refused: alone, and during
+the flood, with one limit for all and with fair queues.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import multiprocessing
+import ssl
 import statistics
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
@@ -27,13 +31,14 @@ HOLD_SECONDS = 1.0
 
 def main() -> int:
     asked = arguments()
-    print(f"{'':<24}{'median':>10}{'99th':>10}{'worst':>10}{'served':>9}{'refused':>9}")
+    print(f"{'':<30}{'median':>10}{'99th':>10}{'worst':>10}{'served':>9}{'refused':>9}")
     for fair, name in (("false", "one limit"), ("true", "fair queues")):
         with tempfile.TemporaryDirectory(prefix="kapi-bench-") as folder:
             target = Target(Path(folder), enable_priority_and_fairness=fair)
             target.start()
             try:
-                loop.run(measure(target, asked, name))
+                loop.run(measure_reads(target, asked, name))
+                loop.run(measure_writes(target, asked, name))
             finally:
                 target.stop()
     return 0
@@ -46,14 +51,60 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-async def measure(target: Target, asked: argparse.Namespace, name: str) -> None:
-    print(f"{name + ', quiet':<24}{await modest(target, asked.seconds)}")
+async def measure_reads(target: Target, asked: argparse.Namespace, name: str) -> None:
+    admin = await Connection.open(target, target.context())
+    await admin.ask(Ask("POST", MAPS, config_map("read"), status=201))
+    admin.close()
+    print(f"{name + ', reads, quiet':<30}{await modest_reads(target, asked.seconds)}")
+    # In a process of its own: the modest client must not wait for the flood's.
+    flooding = multiprocessing.get_context("fork").Process(target=flood_reads, args=(target, asked.connections))
+    flooding.start()
+    try:
+        await asyncio.sleep(1.0)
+        print(f"{name + ', reads, flood':<30}{await modest_reads(target, asked.seconds)}")
+    finally:
+        flooding.kill()
+        flooding.join()
+
+
+def flood_reads(target: Target, connections: int) -> None:
+    async def ask(context: ssl.SSLContext) -> None:
+        connection = await Connection.open(target, context)
+        for _ in count():
+            with suppress(RuntimeError):  # refused: again
+                await connection.ask(Ask("GET", f"{MAPS}/read"))
+
+    async def run() -> None:
+        context = target.context("flood", "readers")
+        await asyncio.gather(*(ask(context) for _ in range(connections)))
+
+    loop.run(run())
+
+
+async def modest_reads(target: Target, seconds: float) -> Experience:
+    connection = await Connection.open(target, target.context("modest", "readers"))
+    latencies: list[float] = []
+    refused = 0
+    end = time.perf_counter() + seconds
+    while (began := time.perf_counter()) < end:
+        try:
+            await connection.ask(Ask("GET", f"{MAPS}/read"))
+            latencies.append(time.perf_counter() - began)
+        except RuntimeError:
+            refused += 1
+        await asyncio.sleep(0.002)
+    connection.close()
+    return Experience(latencies, refused)
+
+
+async def measure_writes(target: Target, asked: argparse.Namespace, name: str) -> None:
+    print(f"{name + ', writes, quiet':<30}{await modest(target, asked.seconds)}")
     writer = Writer(target, "flood")
     flooding = []
     for number in range(asked.connections):
         flooding.append(asyncio.create_task(flood(writer, f"flood-{number}")))
         await asyncio.sleep(4 * HOLD_SECONDS / asked.connections)  # not all in step
-    print(f"{name + ', flood':<24}{await modest(target, asked.seconds)}")
+    print(f"{name + ', writes, flood':<30}{await modest(target, asked.seconds)}")
     for task in flooding:
         task.cancel()
     await asyncio.gather(*flooding, return_exceptions=True)

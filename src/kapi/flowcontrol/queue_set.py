@@ -4,7 +4,8 @@ A flow's request goes to the shortest queue of its hand. Queues take turns by vi
 seat-seconds that each queue with work is due: a request is guessed to take ESTIMATED_SECONDS, and when it is over its
 queue is charged for what it really took. The queue whose next request would end first in virtual time is served next.
 
-While nothing waits and there are seats, a request starts at once: no future, no task, no queue to search.
+While nothing waits, there are seats and the loop's turn is not yet full, a request starts at once: no future, no task,
+no queue to search.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from kapi.flowcontrol.flow import Flow
 from kapi.flowcontrol.metrics import FlowControlMetrics
 from kapi.flowcontrol.shuffle_sharding import deal, flow_hash
 from kapi.flowcontrol.ticket import EXECUTING, Ticket
+from kapi.flowcontrol.turn import Turn
 from kapi.flowcontrol.work import ESTIMATED_SECONDS, Work
 
 
@@ -92,6 +94,7 @@ class QueueSet:
         self._backlog: dict[Queue, None] = {}  # queues in which requests wait
         self._robin = 0
         self._dealt = 0
+        self._turn = Turn(self._next_turn)
 
     # Configuration
 
@@ -149,7 +152,8 @@ class QueueSet:
         else:
             self._metrics.queue_length.observe(len(queue.waiting) + 1, flow.tally.labels)
         ticket = Ticket(self, queue, flow, work, call)
-        if not self.waiting and self.seats_in_use < self.limit and self._accommodates(work.seats):
+        has_seats = not self.waiting and self.seats_in_use < self.limit and self._accommodates(work.seats)
+        if has_seats and self._turn.take(self.synced):
             self._execute(ticket)
         else:
             self._enqueue(ticket, queue)
@@ -201,7 +205,7 @@ class QueueSet:
     # Its turn comes
 
     def _dispatch(self) -> None:
-        while self.waiting and self.seats_in_use < self.limit:
+        while self.waiting and self.seats_in_use < self.limit and self._turn.take(self.synced):
             queue = self._next_queue()
             ticket = next(iter(queue.waiting))
             if not self._accommodates(ticket.work.seats):
@@ -214,6 +218,10 @@ class QueueSet:
             else:
                 self._now_idle(queue)
             queue.bound()
+
+    def _next_turn(self) -> None:
+        self._advance()
+        self._dispatch()
 
     def _next_queue(self) -> Queue:
         """The one whose oldest request would end first in virtual time; among equals, each in turn."""
