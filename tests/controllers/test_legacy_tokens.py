@@ -15,6 +15,7 @@ from tests.controllers.world import Object, World
 NOW = datetime.now(UTC)
 YEAR = timedelta(days=370)
 TOKEN = "kubernetes.io/service-account-token"
+TRACKING = "/api/v1/namespaces/kube-system/configmaps/kube-apiserver-legacy-service-account-token-tracking"
 INVALID_SINCE, LAST_USED = "kubernetes.io/legacy-token-invalid-since", "kubernetes.io/legacy-token-last-used"
 
 
@@ -48,6 +49,7 @@ class OverHTTP:
 @pytest.fixture
 def account(world: World) -> Object:
     """With a token that it lists: one that was made for it and not asked for."""
+    world.until(TRACKING, lambda found: found is not None)
     world.create("serviceaccounts", {"metadata": {"name": "old"}})
     create_token(world, "listed")
     return world.patch("serviceaccounts/old", {"secrets": [{"name": "listed"}]})

@@ -39,7 +39,7 @@ def recordings() -> ModuleType:
 @pytest.fixture(scope="module")
 def servers(recordings: ModuleType) -> Iterator[list[str]]:
     with ExitStack() as stack:
-        yield [stack.enter_context(recordings.server()) for _ in range(2)]
+        yield [stack.enter_context(recordings.server([])) for _ in range(2)]
 
 
 def patience(file: Path) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -111,6 +111,7 @@ class Cluster:
 
     client: Client
     name: str
+    created: list[str] = field(default_factory=list)  # paths; what is left of them goes with the test
 
     def call(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
         group_version, _, rest = path.partition(":")
@@ -119,7 +120,10 @@ class Cluster:
             body = {**body, "apiVersion": group_version, "metadata": {"name": self.name, **body.get("metadata", {})}}
         response = self.client.send(method, url, body, **headers)
         warnings = [line.partition('"')[2].removesuffix('"') for line in response.headers.get_all("Warning") or []]
-        return Answer(response.status, json.loads(response.read()), warnings)
+        answer = Answer(response.status, json.loads(response.read()), warnings)
+        if method == "POST" and answer.status == 201 and (name := answer.body["metadata"].get("name")):
+            self.created.append(f"{url.partition('?')[0]}/{name}")
+        return answer
 
     def problems(self, path: str, body: Any) -> list[str]:
         """What is wrong with a new object, field by field."""
@@ -144,4 +148,7 @@ class Cluster:
 @pytest.fixture
 def cluster(shared_server: Server) -> Iterator[Cluster]:
     with shared_server.client() as client:
-        yield Cluster(client, f"t-{uuid.uuid4().hex[:10]}")
+        cluster = Cluster(client, f"t-{uuid.uuid4().hex[:10]}")
+        yield cluster
+        for path in cluster.created:
+            client.call("DELETE", path)

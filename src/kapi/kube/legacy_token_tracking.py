@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
 from datetime import UTC, datetime
 
 from kapi.api import errors
 from kapi.api.client import Client
 from kapi.api.clock import Clock
-from kapi.api.objects import Object
 from kapi.server.hooks import HookContext
 
 NAME = "kube-apiserver-legacy-service-account-token-tracking"
 _PATH = "/api/v1/namespaces/kube-system/configmaps"
-_RETRY = 0.5
+_RETRY = 0.1
 
 
 class LegacyTokenTracking:
@@ -33,22 +31,24 @@ class LegacyTokenTracking:
 
     async def _tried(self, client: Client) -> bool:
         today = f"{datetime.fromtimestamp(self._clock.now(), UTC):%Y-%m-%d}"
+        config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": NAME}, "data": {"since": today}}
+        try:
+            # Created before it is looked for: a look would fill the cache of ConfigMaps, which nobody may need.
+            await client.create(_PATH, config)
+        except errors.AlreadyExists:
+            return await self._corrected(client, today)
+        except errors.APIError:
+            return False
+        return True
+
+    async def _corrected(self, client: Client, today: str) -> bool:
         try:
             found = await client.get(f"{_PATH}/{NAME}")
-        except errors.NotFound:
-            config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": NAME}, "data": {"since": today}}
-            return await _done(client.create(_PATH, config))
-        if _is_day((found.get("data") or {}).get("since", "")):
-            return True
-        return await _done(client.update(f"{_PATH}/{NAME}", {**found, "data": {"since": today}}))
-
-
-async def _done(write: Awaitable[Object]) -> bool:
-    try:
-        await write
-    except errors.APIError:
-        return False
-    return True
+            if not _is_day((found.get("data") or {}).get("since", "")):
+                await client.update(f"{_PATH}/{NAME}", {**found, "data": {"since": today}})
+        except errors.APIError:
+            return False
+        return True
 
 
 def _is_day(text: str) -> bool:
