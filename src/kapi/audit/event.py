@@ -6,6 +6,7 @@ An event is its JSON from here on: it was true when it was written, and no later
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -38,6 +39,7 @@ class Record:
     """
 
     __slots__ = (
+        "_about",
         "_clock",
         "_constraint",
         "_decision",
@@ -59,6 +61,7 @@ class Record:
         self._clock = clock
         self._impersonated: User | None = None
         self._constraint = ""
+        self._about: bytes | None = None  # what all events have, encoded; None when it has to be encoded anew
         self._sent: Object = _NOTHING  # the metadata of the object that was sent
         self._request_object: bytes | None = None
         self._response_object: bytes | None = None
@@ -73,9 +76,11 @@ class Record:
     def impersonated(self, user: User, constraint: str) -> None:
         self._impersonated = user
         self._constraint = constraint
+        self._about = None
 
     def request_object(self, obj: Object) -> None:
         self._sent = {key: value for key, value in (obj.get("metadata") or _NOTHING).items() if key in _NAMING}
+        self._about = None
         if self.takes_requests:
             if self._decision.omit_managed_fields:
                 obj = without_managed_fields(obj)
@@ -130,41 +135,71 @@ class Record:
     # Writing
 
     def event(self, call: Call, stage: str) -> bytes:
-        """The event of a stage that has just been reached."""
-        request = call.request
+        """The event of a stage that has just been reached.
+
+        Put together from pieces: what stays the same from stage to stage is encoded once, and what few users, answers
+        and annotations there are is known already.
+        """
+        about = self._about
+        if about is None:
+            about = self._about = self._described(call)
         now = self._clock.now()
         if not self._received:
             self._received = rfc3339_micro(now - (self._clock.monotonic() - call.received))
-        event: dict[str, Any] = {
-            "kind": "Event",
-            "apiVersion": "audit.k8s.io/v1",
-            "level": self._decision.label,
-            "auditID": call.audit_id,
-            "stage": stage,
-            "requestURI": f"{request.path}?{request.query}" if request.query else request.path,
-            "verb": call.info.verb,
-            "user": _user_info(self._user) if self._user is not None else _NOTHING,
-        }
-        if self._impersonated is not None:
-            event["impersonatedUser"] = _user_info(self._impersonated)
-            if self._constraint:
-                event["authenticationMetadata"] = {"impersonationConstraint": self._constraint}
-        event["sourceIPs"] = source_ips(request)
-        if agent := request.headers.get("user-agent"):
-            event["userAgent"] = _user_agent(agent)
-        if call.info.is_resource_request:
-            event["objectRef"] = _object_ref(call.info, self._sent)
+        reached = self._received if stage == "RequestReceived" else rfc3339_micro(now)
+        pieces = [
+            b'%b"level":"%b","auditID":%b,"stage":"%b",%b'
+            % (TYPE_META, self._decision.label.encode(), orjson.dumps(call.audit_id), stage.encode(), about)
+        ]
         if self.status is not None:
-            event["responseStatus"] = self.status
+            pieces.append(b',"responseStatus":%b' % orjson.dumps(self.status))
         if self._request_object is not None:
-            event["requestObject"] = orjson.Fragment(self._request_object)
+            pieces.append(b',"requestObject":%b' % self._request_object)
         if self._response_object is not None:
-            event["responseObject"] = orjson.Fragment(self._response_object)
-        event["requestReceivedTimestamp"] = self._received
-        event["stageTimestamp"] = self._received if stage == "RequestReceived" else rfc3339_micro(now)
+            pieces.append(b',"responseObject":%b' % self._response_object)
+        times = f',"requestReceivedTimestamp":"{self._received}","stageTimestamp":"{reached}"'
+        pieces.append(times.encode())
         if call.annotations:
-            event["annotations"] = dict(sorted(call.annotations.items()))
-        return orjson.dumps(event)
+            pieces.append(b',"annotations":%b' % _encoded_annotations(tuple(call.annotations.items())))
+        pieces.append(b"}")
+        return b"".join(pieces)
+
+    def _described(self, call: Call) -> bytes:
+        """What is asked for and by whom, from `requestURI` to `objectRef`."""
+        request, info = call.request, call.info
+        target = f"{request.path}?{request.query}" if request.query else request.path
+        pieces = [
+            b'"requestURI":%b,"verb":"%b","user":%b' % (orjson.dumps(target), info.verb.encode(), _user(self._user))
+        ]
+        if self._impersonated is not None:
+            pieces.append(b',"impersonatedUser":%b' % _user(self._impersonated))
+            if self._constraint:
+                constraint = {"impersonationConstraint": self._constraint}
+                pieces.append(b',"authenticationMetadata":%b' % orjson.dumps(constraint))
+        pieces.append(b',"sourceIPs":%b' % orjson.dumps(source_ips(request)))
+        if agent := request.headers.get("user-agent"):
+            pieces.append(b',"userAgent":%b' % orjson.dumps(_user_agent(agent)))
+        if info.is_resource_request:
+            pieces.append(b',"objectRef":%b' % orjson.dumps(_object_ref(info, self._sent)))
+        return b"".join(pieces)
+
+
+@lru_cache(maxsize=1024)
+def _encoded_annotations(annotations: tuple[tuple[str, str], ...]) -> bytes:
+    return orjson.dumps(dict(sorted(annotations)))
+
+
+def _user(user: User | None) -> bytes:
+    if user is None:
+        return b"{}"
+    if user.extra:
+        return orjson.dumps(_user_info(user))
+    return _plain_user(user.name, user.uid, user.groups)
+
+
+@lru_cache(maxsize=1024)
+def _plain_user(name: str, uid: str, groups: tuple[str, ...]) -> bytes:
+    return orjson.dumps(_user_info(User(name=name, uid=uid, groups=groups)))
 
 
 def _user_info(user: User) -> Object:
