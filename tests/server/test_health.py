@@ -47,20 +47,26 @@ def test_verbose_lists_the_checks_in_order_those_of_delegates_first(new_config, 
 
     inner.add_post_start_hook("inner-hook", hook)
     outer.add_post_start_hook("rbac/outer-hook", hook)
+    outer.add_generic_hook("generic-hook", hook)
     status, text = body(ask(outer, "/readyz?verbose"))
     assert status == 500
     assert text == (
         "[+]ping ok\n[+]log ok\n[+]etcd ok\n[+]etcd-readiness ok\n"
+        "[-]poststarthook/generic-hook failed: reason withheld\n"
         "[-]poststarthook/inner-hook failed: reason withheld\n"
+        "[+]outer-check ok\n"
         "[-]poststarthook/rbac/outer-hook failed: reason withheld\n"
-        "[+]outer-check ok\n[+]shutdown ok\nreadyz check failed\n"
+        "[+]shutdown ok\nreadyz check failed\n"
     )
     assert body(ask(outer, "/livez/poststarthook/rbac/outer-hook")) == (500, "internal server error: not finished\n")
 
 
 def test_verbose_and_well_ends_with_passed(new_config, ask):
     server = GenericServer("kube", new_config())
-    assert body(ask(server, "/livez?verbose")) == (200, "[+]ping ok\n[+]log ok\nlivez check passed\n")
+    assert body(ask(server, "/livez?verbose")) == (
+        200,
+        "[+]ping ok\n[+]log ok\n[+]loopback-serving-certificate ok\nlivez check passed\n",
+    )
 
 
 def test_checks_can_be_excluded_and_a_wrong_name_is_warned_of(new_config, ask):
@@ -69,7 +75,7 @@ def test_checks_can_be_excluded_and_a_wrong_name_is_warned_of(new_config, ask):
     assert body(ask(server, "/healthz?exclude=etcd")) == (200, "ok")
     assert body(ask(server, "/healthz?verbose&exclude=etcd&exclude=b&exclude=a")) == (
         200,
-        "[+]ping ok\n[+]log ok\n[+]etcd excluded: ok\n"
+        "[+]ping ok\n[+]log ok\n[+]loopback-serving-certificate ok\n[+]etcd excluded: ok\n"
         'warn: some health checks cannot be excluded: no matches for "a","b"\nhealthz check passed\n',
     )
 
@@ -79,7 +85,8 @@ def test_a_failure_is_always_verbose_but_its_reason_is_only_in_the_log(new_confi
     server = GenericServer("kube", new_config(health_checks=(failing("etcd", "connection refused"),)))
     assert body(ask(server, "/healthz")) == (
         500,
-        "[+]ping ok\n[+]log ok\n[-]etcd failed: reason withheld\nhealthz check failed\n",
+        "[+]ping ok\n[+]log ok\n[+]loopback-serving-certificate ok\n"
+        "[-]etcd failed: reason withheld\nhealthz check failed\n",
     )
     assert "connection refused" in log.stream.getvalue()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Iterator
 
 from kapi.aggregator import apiservices
@@ -15,17 +16,29 @@ from kapi.endpoints.install import Installer
 from kapi.endpoints.priorities import PRIORITIES
 from kapi.server.config import GenericConfig
 from kapi.server.delegation import Delegate
-from kapi.server.hooks import HookContext
+from kapi.server.health import event_check
+from kapi.server.hooks import HookContext, nothing_to_start
 from kapi.server.server import GenericServer
 from kapi.storage.cacher.entry import Entry
+from kapi.telemetry.log import log
 from kapi.wire.messages import Response, text
 
 _APISERVICES = GroupResource("apiregistration.k8s.io", "apiservices")
+_PATIENCE_SECONDS = 30.0
 
 
 class AggregatorServer(GenericServer):
-    def __init__(self, config: GenericConfig, delegate: Delegate, installer: Installer, catalogue: Catalogue) -> None:
+    def __init__(
+        self,
+        config: GenericConfig,
+        delegate: Delegate,
+        installer: Installer,
+        catalogue: Catalogue,
+        *,
+        has_client_certificate: bool = False,
+    ) -> None:
         super().__init__("kube-aggregator", config, delegate)
+        self._has_client_certificate = has_client_certificate
         self._catalogue = catalogue
         installed = installer.install([apiservices.resource(config.clock)], PRIORITIES)
         self.api_groups.update({(gv.group, gv.version): h for gv, h in installed.handlers.items()})
@@ -33,8 +46,31 @@ class AggregatorServer(GenericServer):
         entries = [handler.entry for handler in installed.handlers.values()]
         catalogue.add(lambda: entries)
         catalogue.add(self._registered)
-        self.add_post_start_hook("kube-apiserver-autoregistration", self._register)
+        self._add_hooks()
+
+    def _add_hooks(self) -> None:
+        """In upstream's order, which is also that of the health checks."""
+        registered = asyncio.Event()
+
+        async def register(context: HookContext) -> None:
+            await register_local(context.client, self._catalogue)
+            registered.set()
+
+        if self._has_client_certificate:
+            # Nothing connects to other servers with it yet, so there is none that could be out of date.
+            self.add_post_start_hook("aggregator-reload-proxy-client-cert", nothing_to_start)
+        self.add_post_start_hook("start-kube-aggregator-informers", self._fill)
+        # A local APIService is made available as it is created.
+        self.add_post_start_hook("apiservice-status-local-available-controller", nothing_to_start)
         self.add_post_start_hook("apiservice-status-remote-available-controller", self._watch_availability)
+        # Requests and discovery look into the cache; they can once it is filled.
+        self.add_post_start_hook("apiservice-registration-controller", self._fill)
+        self.add_post_start_hook("apiservice-discovery-controller", self._fill)
+        self.add_post_start_hook("kube-apiserver-autoregistration", register)
+        self.add_check(event_check("autoregister-completion", registered.is_set, "missing APIServices", boot=True))
+        # Documents are made when they are asked for.
+        self.add_post_start_hook("apiservice-openapi-controller", nothing_to_start)
+        self.add_post_start_hook("apiservice-openapiv3-controller", nothing_to_start)
 
     def handle(self, call: Call) -> Awaitable[Response]:
         info = call.info
@@ -56,8 +92,9 @@ class AggregatorServer(GenericServer):
                     version_priority=spec["versionPriority"],
                 )
 
-    async def _register(self, context: HookContext) -> None:
-        await register_local(context.client, self._catalogue)
+    async def _fill(self, context: HookContext) -> None:
+        while not await self._cache.filled(_PATIENCE_SECONDS) and not context.stopped.is_set():
+            log.warning("apiservices_not_loaded")
 
     async def _watch_availability(self, context: HookContext) -> None:
         context.spawn(Availability(context.client, self.config.clock).run(), name="apiservice-availability")

@@ -74,6 +74,7 @@ class ServerChain:
             delete_workers=options.etcd.delete_collection_workers,
         )
         settings = Settings(allow_privileged=config.capabilities.allow_privileged, features=config.features)
+        self._has_client_certificate = bool(options.misc.proxy_client_cert_file)
         self._lookup = Lookup()
         self._resolver = ServiceResolver(by_endpoint=options.misc.enable_aggregator_routing)
         self._hooks = HookClients(self._resolver)
@@ -120,7 +121,10 @@ class ServerChain:
         self._resolver.bind(kube.stores)
         # As upstream once did for odd test set-ups: the Kube server alone, without the aggregator in front.
         alone = bool(os.environ.get("KUBE_API_VERSIONS"))
-        server = kube if alone else AggregatorServer(config, kube, installer, catalogue)
+        certified = self._has_client_certificate
+        server = (
+            kube if alone else AggregatorServer(config, kube, installer, catalogue, has_client_certificate=certified)
+        )
         self._versions.bind(installer.stores, extensions.served)
         return server
 

@@ -73,6 +73,7 @@ async def _run(completed: CompletedOptions, on_ready: Callable[[Ready], None] | 
         metrics = StorageMetrics(config.instruments.registry, engines, chain.factory)
 
         async def look_after(context: HookContext) -> None:
+            """Count what is stored, and whatever else goes on for as long as the server runs."""
             etcd = completed.options.etcd
             context.spawn(engines.compact(etcd.etcd_compaction_interval), name="compaction")
             polling = metrics.poll(etcd.etcd_count_metric_poll_period, etcd.etcd_db_metric_poll_interval)
@@ -83,7 +84,7 @@ async def _run(completed: CompletedOptions, on_ready: Callable[[Ready], None] | 
         add_zpages(chain.server, completed)
         add_controllers(chain, completed)
         look_after_encryption(encryption, chain.server)
-        chain.server.add_post_start_hook("start-store-compaction", look_after)
+        chain.server.add_generic_hook("storage-object-count-tracker-hook", look_after)
         try:
             await _serve(chain.server.prepare_run(), stop, on_ready, began)
         finally:

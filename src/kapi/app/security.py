@@ -16,6 +16,7 @@ from kapi.authn.tokens import Tokens
 from kapi.authz.node import NodeAuthorizer
 from kapi.authz.node_graph import NodeGraph
 from kapi.authz.rbac import RBAC
+from kapi.kube.cluster_authentication import AuthenticationInfo
 from kapi.kube.issuer_discovery import KEYS, IssuerDiscovery
 from kapi.kube.security import Security
 from kapi.options.complete import CompletedOptions
@@ -56,6 +57,7 @@ def gatekeepers(completed: CompletedOptions, clock: Clock, registry: Registry) -
         nodes=nodes,
         token_requests=_token_requests(completed, keys, clock, stores),
         discovery=_discovery(completed, keys),
+        told=_told(completed),
         stores=stores,
     )
     return Gatekeepers(
@@ -92,4 +94,19 @@ def _discovery(completed: CompletedOptions, keys: Keys) -> IssuerDiscovery | Non
     uri = completed.options.authentication.service_account_jwks_uri
     return IssuerDiscovery(
         issuer=issuers[0], keys_uri=uri or f"https://{completed.external_host}:{port}{KEYS}", keys=keys.public
+    )
+
+
+def _told(completed: CompletedOptions) -> AuthenticationInfo:
+    options = completed.options.authentication
+    return AuthenticationInfo(
+        client_ca_file=options.client_ca_file,
+        header_ca_file=options.requestheader_client_ca_file,
+        headers={
+            "requestheader-username-headers": options.requestheader_username_headers,
+            "requestheader-uid-headers": options.requestheader_uid_headers,
+            "requestheader-group-headers": options.requestheader_group_headers,
+            "requestheader-extra-headers-prefix": options.requestheader_extra_headers_prefix,
+            "requestheader-allowed-names": options.requestheader_allowed_names,
+        },
     )

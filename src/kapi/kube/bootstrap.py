@@ -50,8 +50,8 @@ _KEPT = frozenset(("flow_control",))
 # Post-start hook → its data.
 _HOOKS = {
     "rbac/bootstrap-roles": "rbac",
-    "priority-and-fairness-config-producer": "flow_control",
     "scheduling/bootstrap-system-priority-classes": "priority_classes",
+    "priority-and-fairness-config-producer": "flow_control",
 }
 
 

@@ -32,8 +32,8 @@ def install_flow_control(server: GenericServer, control: FlowControl, stores: Ma
     async def lend(context: HookContext) -> None:
         context.spawn(control.keep_adjusting(), name="flow-control-borrowing")
 
-    server.add_post_start_hook("priority-and-fairness-config-consumer", consume)
-    server.add_post_start_hook("priority-and-fairness-filter", lend)
+    server.add_generic_hook("priority-and-fairness-config-consumer", consume)
+    server.add_generic_hook("priority-and-fairness-filter", lend)
     _add_dumps(server.routes, control)
 
 

@@ -16,6 +16,7 @@ from kapi.authn.tokens import Tokens
 from kapi.authz.bindings import Caches
 from kapi.authz.node_graph import LOOKED_AT, NodeGraph
 from kapi.authz.rbac import GROUP, RBAC
+from kapi.kube.cluster_authentication import AuthenticationInfo
 from kapi.kube.issuer_discovery import IssuerDiscovery
 from kapi.registry.resource import Resource
 from kapi.registry.store import Store
@@ -39,6 +40,7 @@ class Security:
     nodes: NodeGraph
     token_requests: TokenRequests | None
     discovery: IssuerDiscovery | None
+    told: AuthenticationInfo
     stores: dict[GroupResource, Store]
 
     def resources(self, built_in: Iterable[Resource], clock: Clock) -> list[Resource]:

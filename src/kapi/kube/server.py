@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from dataclasses import replace
 
 from kapi.api.gvk import GroupResource
@@ -10,18 +12,23 @@ from kapi.endpoints.install import Installer
 from kapi.endpoints.openapi.routes import OpenAPI
 from kapi.endpoints.priorities import PRIORITIES
 from kapi.kube.bootstrap import install_bootstrap
+from kapi.kube.cluster_authentication import ClusterAuthentication
 from kapi.kube.flow_control import install_flow_control
+from kapi.kube.identity_lease import IdentityLease
+from kapi.kube.informers import ADMISSION, SHARED, fill, informer_sync
 from kapi.kube.legacy_token_tracking import LegacyTokenTracking
 from kapi.kube.resources import RESOURCES
 from kapi.kube.security import Security
-from kapi.kube.service_controllers import ServiceControllers
+from kapi.kube.service_controllers import ServiceControllers, ServiceHooks
 from kapi.kube.system_namespaces import create_system_namespaces
 from kapi.registry.store import Store
 from kapi.server.config import GenericConfig
 from kapi.server.delegation import Delegate
+from kapi.server.hooks import HookContext, nothing_to_start
 from kapi.server.server import GenericServer
 
 NAMESPACES, SERVICES = GroupResource("", "namespaces"), GroupResource("", "services")
+_RETRY_SECONDS = 0.5
 
 
 class KubeServer(GenericServer):
@@ -48,10 +55,39 @@ class KubeServer(GenericServer):
         self.routes.exact["/openapi/v2"] = openapi.v2
         self.routes.exact["/openapi/v3"] = openapi.v3_index
         self.routes.add_prefix("/openapi/v3/", openapi.v3)
-        services.install(self, self.stores)
         security.bind(self.routes, self.stores)
+        self._add_generic_hooks()
+        self._add_hooks(services.install(self, self.stores), security)
+
+    def _add_generic_hooks(self) -> None:
+        self.add_generic_check(informer_sync(self.stores))
+        self.add_generic_hook("start-apiserver-admission-initializer", fill(self.stores, ADMISSION))
+        self.add_generic_hook("generic-apiserver-start-informers", fill(self.stores, SHARED))
+        if self.config.flow_control is not None:
+            install_flow_control(self, self.config.flow_control, self.stores)
+
+    def _add_hooks(self, services: ServiceHooks, security: Security) -> None:
+        """In upstream's order, which is also that of the health checks."""
+        clock = self.config.clock
+        identity = IdentityLease(clock)
         self.add_post_start_hook("start-system-namespaces-controller", create_system_namespaces)
-        self.add_post_start_hook("start-legacy-token-tracking-controller", LegacyTokenTracking(config.clock).start)
+        # Servers of one cluster serve the same versions and pass no requests to each other: none has to be found.
+        self.add_post_start_hook("peer-endpoint-reconciler-controller", nothing_to_start)
+        told = ClusterAuthentication(security.told, clock)
+        self.add_post_start_hook("start-cluster-authentication-info-controller", told.start)
+        self.add_post_start_hook("start-kube-apiserver-identity-lease-controller", identity.start)
+        self.add_post_start_hook("start-kube-apiserver-identity-lease-garbage-collector", identity.collect)
+        self.add_post_start_hook("storage-readiness", self._wait_for_storage)
+        self.add_post_start_hook("start-legacy-token-tracking-controller", LegacyTokenTracking(clock).start)
+        self.add_post_start_hook("start-service-ip-repair-controllers", services.repair)
         install_bootstrap(self, self.stores)
-        if config.flow_control is not None:
-            install_flow_control(self, config.flow_control, self.stores)
+        self.add_post_start_hook("bootstrap-controller", services.kubernetes_service)
+        self.add_post_start_hook("start-kubernetes-service-cidr-controller", services.ranges)
+
+    async def _wait_for_storage(self, context: HookContext) -> None:
+        """Until the engines answer. Caches are filled as they are asked for, and whoever asks waits."""
+        for check in self.config.health_checks:
+            while await check.run() is not None:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(context.stopped.wait(), _RETRY_SECONDS)
+                    return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from kapi.api.addresses import validate_endpoint_ip
 from kapi.api.gvk import GroupResource
@@ -26,6 +27,7 @@ from kapi.kube.service_ports import NodePorts
 from kapi.kube.service_repair import AddressRepair, PortRepair, ServiceRepair
 from kapi.registry.store import Store
 from kapi.server.config import GenericConfig
+from kapi.server.hooks import PostStart
 from kapi.server.server import GenericServer
 from kapi.storage.factory import StorageFactory
 from kapi.telemetry.log import log
@@ -33,6 +35,14 @@ from kapi.telemetry.log import log
 _SERVICES = GroupResource("", "services")
 _ADDRESSES = GroupResource("networking.k8s.io", "ipaddresses")
 _CIDRS = GroupResource("networking.k8s.io", "servicecidrs")
+
+
+class ServiceHooks(NamedTuple):
+    """What is to be started once the server serves."""
+
+    repair: PostStart
+    kubernetes_service: PostStart
+    ranges: PostStart
 
 
 class ServiceControllers:
@@ -43,7 +53,7 @@ class ServiceControllers:
         self._network = network
         self._factory = factory
 
-    def install(self, server: GenericServer, stores: Mapping[GroupResource, Store]) -> None:
+    def install(self, server: GenericServer, stores: Mapping[GroupResource, Store]) -> ServiceHooks:
         config, network = server.config, self._network
         client = config.loopback
         ips = ClusterIPs(client, stores[_CIDRS], stores[_ADDRESSES])
@@ -57,10 +67,8 @@ class ServiceControllers:
             ranges.there,
         )
         own = KubernetesService(network, client, lambda: self._port(config), self._reconciler(config))
-        server.add_post_start_hook("start-kubernetes-service-cidr-controller", ranges.start)
-        server.add_post_start_hook("start-service-ip-repair-controllers", repair.start)
-        server.add_post_start_hook("bootstrap-controller", own.start)
         server.add_pre_shutdown_hook("stop-kubernetes-service-controllers", own.stop)
+        return ServiceHooks(repair=repair.start, kubernetes_service=own.start, ranges=ranges.start)
 
     def _reconciler(self, config: GenericConfig) -> Reconciler | None:
         network, ip = self._network, self._network.advertise_address

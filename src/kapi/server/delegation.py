@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from kapi.api.call import Call
 from kapi.api.errors import APIError, RequestEntityTooLarge
 from kapi.filters.handler import CallHandler, refuse
+from kapi.server.health import Check
+from kapi.server.hooks import PostStart, PostStartHook, PreShutdownHook
 from kapi.wire.messages import BodyTooLarge, Response, text
-
-if TYPE_CHECKING:
-    from kapi.server.health import Check
-    from kapi.server.hooks import PostStartHook, PreShutdownHook
 
 
 class Delegate(Protocol):
@@ -24,6 +22,12 @@ class Delegate(Protocol):
 
     def prepare_run(self) -> object: ...
 
+    def add_generic_hook(self, name: str, run: PostStart) -> None:
+        """A post-start hook of the process, before those of any server: it is handed to the end of the chain."""
+
+    def add_generic_check(self, check: Check) -> None:
+        """Likewise."""
+
     def all_checks(self) -> list[Check]: ...
 
     def all_post_start_hooks(self) -> list[PostStartHook]: ...
@@ -32,7 +36,11 @@ class Delegate(Protocol):
 
 
 class EmptyDelegate:
-    """The end of the chain."""
+    """The end of the chain. It has the hooks that belong to no server, because its checks are the first."""
+
+    def __init__(self) -> None:
+        self._hooks: dict[str, PostStartHook] = {}
+        self._checks: list[Check] = []
 
     async def handle(self, call: Call) -> Response:
         return text(404, "404 page not found\n")
@@ -43,11 +51,20 @@ class EmptyDelegate:
     def prepare_run(self) -> None:
         return None
 
+    def add_generic_hook(self, name: str, run: PostStart) -> None:
+        if name in self._hooks:
+            raise ValueError(f"cannot add {name}: there is such a hook already")
+        self._hooks[name] = PostStartHook(name, run)
+        self._checks.append(self._hooks[name].check())
+
+    def add_generic_check(self, check: Check) -> None:
+        self._checks.append(check)
+
     def all_checks(self) -> list[Check]:
-        return []
+        return self._checks
 
     def all_post_start_hooks(self) -> list[PostStartHook]:
-        return []
+        return list(self._hooks.values())
 
     def all_pre_shutdown_hooks(self) -> list[PreShutdownHook]:
         return []

@@ -37,6 +37,8 @@ async def _well() -> str | None:
 PING = Check(name="ping", run=_well)
 # The log is written as events happen, without a buffer that could be stuck.
 LOG = Check(name="log", run=_well)
+# Loopback requests are made in process: there is no certificate that could expire before the server is started again.
+LOOPBACK = Check(name="loopback-serving-certificate", run=_well, endpoints=("healthz", "livez"))
 
 
 def event_check(name: str, is_set: Callable[[], bool], otherwise: str, **more: object) -> Check:

@@ -43,6 +43,10 @@ PostStart: TypeAlias = Callable[[HookContext], Awaitable[None]]
 PreShutdown: TypeAlias = Callable[[], Awaitable[None]]
 
 
+async def nothing_to_start(_: HookContext) -> None:
+    """A hook that probes in the field ask for by name, of something that here is done when it is asked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class PostStartHook:
     name: str

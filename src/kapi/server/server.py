@@ -9,7 +9,7 @@ from kapi.filters.handler import CallHandler
 from kapi.server.chain import build_handler_chain, build_insecure_handler_chain
 from kapi.server.config import GenericConfig
 from kapi.server.delegation import Delegate, EmptyDelegate
-from kapi.server.health import ENDPOINTS, LOG, PING, Check, event_check, health_routes, with_grace_period
+from kapi.server.health import ENDPOINTS, LOG, LOOPBACK, PING, Check, event_check, health_routes, with_grace_period
 from kapi.server.hooks import PostStart, PostStartHook, PreShutdown, PreShutdownHook
 from kapi.server.routes import Routes, add_index, add_metrics, add_version
 from kapi.server.run import PreparedServer
@@ -48,6 +48,14 @@ class GenericServer:
     def add_post_start_hook(self, name: str, run: PostStart) -> None:
         self._may_add(name, self._post_start_hooks)
         self._post_start_hooks[name] = PostStartHook(name, run)
+        self._checks.append(self._post_start_hooks[name].check())
+
+    def add_generic_hook(self, name: str, run: PostStart) -> None:
+        self._may_add(name, self._post_start_hooks)
+        self.delegate.add_generic_hook(name, run)
+
+    def add_generic_check(self, check: Check) -> None:
+        self.delegate.add_generic_check(check)
 
     def add_pre_shutdown_hook(self, name: str, run: PreShutdown) -> None:
         self._may_add(name, self._pre_shutdown_hooks)
@@ -67,8 +75,7 @@ class GenericServer:
 
     def all_checks(self) -> list[Check]:
         """Those of the delegates first, as upstream; of the same name the first."""
-        hooks = [hook.check() for hook in self._post_start_hooks.values()]
-        checks = [PING, LOG, *self.config.health_checks, *self.delegate.all_checks(), *hooks, *self._checks]
+        checks = [PING, LOG, LOOPBACK, *self.config.health_checks, *self.delegate.all_checks(), *self._checks]
         return list({check.name: check for check in reversed(checks)}.values())[::-1]
 
     def all_post_start_hooks(self) -> list[PostStartHook]:

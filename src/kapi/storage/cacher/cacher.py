@@ -87,6 +87,19 @@ class Cacher:
         """Whether the store holds values that cannot be read, so that the cache cannot be filled."""
         return self._settled.is_set() and not self._ready.is_set()
 
+    @property
+    def awaited(self) -> bool:
+        """Whether somebody asked for it and it has never been filled, though it can be."""
+        return self._task is not None and not self.fills and not self.unreadable
+
+    async def filled(self, timeout: float) -> bool:
+        """Like `started`, for who only wants it under way: whether it is filled, or cannot be for what is stored."""
+        try:
+            await self.started(timeout)
+        except NotReady:
+            return self.unreadable
+        return True
+
     async def started(self, timeout: float) -> None:
         """Fill the cache if nobody asked for it before; raises NotReady when that takes longer than the time given."""
         if self._ready.is_set():
