@@ -1,10 +1,11 @@
 """Builds the schema data that the package ships, from facts about a running server and about Go's struct tags.
 
-    python tools/build_schema.py FACTS_DIR src/kapi/schema/data
+    python tools/build_schema.py FACTS_DIR OBJECTS_DIR src/kapi/schema/data
 
 `resources.json` has every served resource and the package of types of each group-version; `kinds.json` every kind that
 is registered, served or not. One further file per package has its types: the OpenAPI facts under `types`, Go's codes
-(see read_go_fields.py) under `go`. `protobuf.json` has the messages of all types (see build_protobuf.py).
+(see read_go_fields.py) under `go`. `protobuf.json` has the messages of all types (see build_protobuf.py) and
+`field_order.json` the order in which Go writes their fields (see build_field_order.py).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import build_field_order
 import build_protobuf
 
 Json = dict[str, Any]
@@ -53,7 +55,7 @@ def packages_of(types: Json) -> dict[str, str]:
     return found
 
 
-def main(facts: Path, out: Path) -> None:
+def main(facts: Path, objects: Path, out: Path) -> None:
     types: Json = json.loads((facts / "types.json").read_text())
     resources = json.loads((facts / "resources.json").read_text())
     columns = json.loads((facts / "table-columns.json").read_text())
@@ -73,7 +75,8 @@ def main(facts: Path, out: Path) -> None:
     for package, data in packages.items():
         write(out / f"{package}.json", data)
     build_protobuf.main(facts, out)
+    build_field_order.main(facts, objects, out)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(*map(Path, sys.argv[1:4]))

@@ -135,11 +135,13 @@ def check_namespace(call: Call, endpoint: Endpoint, new: Object) -> None:
 def check_name(call: Call, new: Object) -> None:
     name, given = call.info.name, new["metadata"].get("name") or ""
     if not given:
-        raise errors.BadRequest(
-            f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
-        )
+        raise name_undeterminable(name)
     if given != name:
         raise errors.BadRequest(f"the name of the object ({given}) does not match the name on the URL ({name})")
+
+
+def name_undeterminable(name: str) -> errors.BadRequest:
+    return errors.BadRequest(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
 
 
 async def read_delete_options(call: Call, endpoint: Endpoint) -> Object | None:

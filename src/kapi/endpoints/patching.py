@@ -15,15 +15,16 @@ from kapi.api.objects import Object
 from kapi.codec import json
 from kapi.codec.decode import Decoded, Parsed, Unrecognised, strict_message, unknown_kind
 from kapi.codec.strict import strict_problems
-from kapi.endpoints.bodies import YAML, content_type, deduplicate_owners
+from kapi.endpoints.bodies import YAML, content_type, deduplicate_owners, name_undeterminable
 from kapi.endpoints.endpoint import Endpoint
 from kapi.patch import json_patch, merge_patch, strategic_merge
 from kapi.patch.apply.apply import Applier, apply
 from kapi.patch.errors import ApplyConflict, PatchDoesNotApply, PatchError, TooManyOperations
-from kapi.patch.values import copied, json_type
+from kapi.patch.values import copied, go_format, json_type
 from kapi.registry.options import WriteOptions
 from kapi.schema.compile import decode
 from kapi.schema.errors import TypeMismatch
+from kapi.schema.loader import UnknownType, type_of
 
 CONTENT_TYPES = {
     "json": "application/json-patch+json",
@@ -99,8 +100,7 @@ class Patching:
         try:
             value = json.loads(body)
         except json.JSONError as error:
-            strategic = self._kind == CONTENT_TYPES["strategic"] and body
-            raise errors.BadRequest(f"error decoding patch: {error}" if strategic else "invalid JSON patch") from None
+            raise errors.BadRequest("invalid JSON patch") from error
         if value is None and self._kind == CONTENT_TYPES["merge"]:
             raise errors.BadRequest("Invalid JSON Patch")
         if value is not None and not isinstance(value, dict):
@@ -192,7 +192,10 @@ class Patching:
         try:
             paths = decode(resource.schema, new) if resource.untyped is None else resource.untyped.settle(new)
         except (TypeMismatch, ValueError) as mismatch:
-            raise self._unfit(orjson.loads(shown), str(mismatch)) from None
+            if self._kind == CONTENT_TYPES["strategic"]:
+                new, paths = self._restored(orjson.loads(shown), str(mismatch))
+            else:
+                raise self._unfit(orjson.loads(shown), str(mismatch)) from None
         if resource.untyped is not None and self._kind == CONTENT_TYPES["apply"]:
             paths = []  # as upstream: what a custom resource's schema does not know goes without a word
         unknown = [f'unknown field "{path}"' for path in paths]
@@ -208,6 +211,20 @@ class Patching:
         if resource.strategy.default is not None:
             resource.strategy.default(new)
         return new
+
+    def _restored(self, new: Object, why: str) -> tuple[Object, list[str]]:
+        """A strategically merged object, which is not read from JSON; Invalid with what its type does not take."""
+        from kapi.endpoints.restored import problem, whole  # few do not fit
+
+        schema = self._endpoint.resource.schema
+        found = problem(whole(new, schema), schema)
+        if found is not None:
+            raise self._unfit(new, found)
+        new = whole(new, schema)
+        try:
+            return new, decode(schema, new)
+        except TypeMismatch:
+            raise self._unfit(new, why) from None
 
     @staticmethod
     def _check_said(new: Object) -> None:
@@ -225,17 +242,47 @@ class Patching:
                 new[field] = said
         if new["kind"] == resource.kind and new["apiVersion"] == str(resource.group_version):
             return
+        if not new["kind"] and not new["apiVersion"]:
+            raise self._nameless(new)
         try:
             actual = GroupVersionKind(*GroupVersion.parse(str(new["apiVersion"])), str(new["kind"]))
         except ValueError as error:
             raise self._unfit(new, str(error)) from None
-        why = unknown_kind(actual, resource.gvk) or f"unable to decode {actual.kind} as {resource.kind}"
-        raise self._unfit(new, why)
+        why = unknown_kind(actual, resource.gvk) or _mismatch(new, actual)
+        raise self._unfit(new, why or f"unable to decode {actual.kind} as {resource.kind}")
 
-    @staticmethod
-    def _unfit(new: Any, why: str) -> errors.Invalid:
-        shown = orjson.dumps(_as_go_writes(new)).decode()
-        return errors.Invalid(GroupKind("", ""), "", [invalid("patch", shown, why)])
+    def _nameless(self, new: Object) -> errors.APIError:
+        """As upstream, which takes an object that denies its kind for one of a kind without any fields."""
+        unknown = [f'unknown field "{key}"' for key in sorted(new) if key not in ("kind", "apiVersion")]
+        if self._options.field_validation == "Strict":
+            return self._unfit(new, strict_message([*self._problems, *unknown]))
+        if self._options.field_validation == "Warn":
+            for problem in (*self._problems, *unknown):
+                self._call.warn(problem)
+        return name_undeterminable(self._call.info.name)
+
+    def _unfit(self, new: Any, why: str) -> errors.Invalid:
+        return errors.Invalid(GroupKind("", ""), "", [invalid("patch", self._shown(new), why)])
+
+    def _shown(self, new: Any) -> str:
+        if self._kind == CONTENT_TYPES["strategic"]:
+            return go_format(self._patch)
+        from kapi.endpoints.patch_shown import shown, touched_by_merge, touched_by_operations  # for refusals alone
+
+        by_operations = self._kind == CONTENT_TYPES["json"]
+        touched = touched_by_operations(self._patch) if by_operations else touched_by_merge(self._patch)
+        return shown(new, touched, self._endpoint.resource.schema)
+
+
+def _mismatch(new: Object, actual: GroupVersionKind) -> str:
+    """Why the object is not even what it now says it is."""
+    try:
+        decode(type_of(*actual), copied(new))
+    except TypeMismatch as mismatch:
+        return str(mismatch)
+    except UnknownType:
+        return ""
+    return ""
 
 
 _JSON_PATCH_FIELDS = frozenset(("op", "path", "from", "value"))
@@ -247,39 +294,6 @@ def _unknown_to_json_patch(patch: Any) -> list[str]:
         for index, operation in enumerate(patch or ())
         for name in sorted((operation or {}).keys() - _JSON_PATCH_FIELDS)
     ]
-
-
-_METADATA_ORDER = (
-    "name",
-    "generateName",
-    "namespace",
-    "selfLink",
-    "uid",
-    "resourceVersion",
-    "generation",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "labels",
-    "annotations",
-    "ownerReferences",
-    "finalizers",
-    "managedFields",
-)
-
-
-def _as_go_writes(new: Any) -> Any:
-    """For messages that quote a whole object: fields in the order in which Go prints them."""
-    if not isinstance(new, dict):
-        return new
-    ordered = {key: new[key] for key in sorted(new)}
-    metadata = ordered.get("metadata")
-    if isinstance(metadata, dict):
-        known = [key for key in _METADATA_ORDER if key in metadata]
-        ordered["metadata"] = {key: metadata[key] for key in (*known, *sorted(metadata.keys() - set(known)))}
-    if isinstance(ordered.get("data"), dict):
-        ordered["data"] = dict(sorted(ordered["data"].items()))
-    return ordered
 
 
 def _apply_conflict(conflict: ApplyConflict) -> errors.APIError:

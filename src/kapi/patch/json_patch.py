@@ -89,6 +89,11 @@ def _pointer(step: Operation, name: str, kind: str) -> str:
     return pointer
 
 
+def parts(pointer: str) -> list[str]:
+    """The keys and indices that a pointer goes through."""
+    return [_unescape(part) for part in pointer.split("/")[1:]] or [pointer]
+
+
 def _find(document: Any, pointer: str, kind: str) -> tuple[Container, str]:
     """The container that holds what the pointer names, and its key there."""
     parts = pointer.split("/")

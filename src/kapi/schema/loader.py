@@ -6,7 +6,7 @@ Type resolves its fields' types only when they are looked at.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from os.path import dirname, join
@@ -116,6 +116,12 @@ def definitions(group: str, version: str) -> Mapping[str, Mapping[str, Any]]:
 def registered_kinds(api_version: str) -> frozenset[str]:
     """Every kind that upstream has under this apiVersion, whether it is still served or not."""
     return frozenset(_read("kinds").get(api_version, ()))
+
+
+def field_order(name: str) -> Sequence[str]:
+    """The fields of a definition in the order in which Go writes them."""
+    found: Sequence[str] = _read("field_order").get(name, ())
+    return found
 
 
 @cache
