@@ -106,6 +106,7 @@ RESOURCE = Resource(
         garbage_collected=False,
         holds=waits,
         mark_deleting=mark_deleting,
+        precondition_failed="precondition failed",
         reset=excluding("status"),
     ),
     subresources={

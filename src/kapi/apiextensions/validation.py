@@ -152,11 +152,11 @@ def _validate_spec(new: Object, old: Object | None) -> list[FieldError]:
     form = _Spec.of(spec)
     unchanged = _unchanged_versions(spec, old)
     errors = [*_validate_group(spec.get("group", "")), *_validate_scope(spec.get("scope", ""))]
-    if not (form.shared.get("schema") or {}).get("openAPIV3Schema"):
+    if (form.shared.get("schema") or {}).get("openAPIV3Schema") is None:
         errors += [
             required(f"spec.versions[{i}].schema.openAPIV3Schema")
             for i, v in enumerate(form.versions)
-            if not (v.get("schema") or {}).get("openAPIV3Schema")
+            if (v.get("schema") or {}).get("openAPIV3Schema") is None
         ]
     for i, version in enumerate(form.versions):
         errors += _validate_version(version, f"spec.versions[{i}]", form, unchanged)

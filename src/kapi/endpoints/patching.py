@@ -210,7 +210,8 @@ class Patching:
         deduplicate_owners(self._call, new)
         if resource.strategy.default is not None:
             resource.strategy.default(new)
-        return new
+        settled: Object = new
+        return settled
 
     def _restored(self, new: Object, why: str) -> tuple[Object, list[str]]:
         """A strategically merged object, which is not read from JSON; Invalid with what its type does not take."""
@@ -220,9 +221,9 @@ class Patching:
         found = problem(whole(new, schema), schema)
         if found is not None:
             raise self._unfit(new, found)
-        new = whole(new, schema)
+        settled: Object = whole(new, schema)
         try:
-            return new, decode(schema, new)
+            return settled, decode(schema, settled)
         except TypeMismatch:
             raise self._unfit(new, why) from None
 

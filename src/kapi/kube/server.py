@@ -21,7 +21,9 @@ from kapi.kube.resources import RESOURCES
 from kapi.kube.security import Security
 from kapi.kube.service_controllers import ServiceControllers, ServiceHooks
 from kapi.kube.system_namespaces import create_system_namespaces
+from kapi.registry.resource import StoreHooks
 from kapi.registry.store import Store
+from kapi.resources.resource.admin_access import all_admin_access
 from kapi.server.config import GenericConfig
 from kapi.server.delegation import Delegate
 from kapi.server.hooks import HookContext, nothing_to_start
@@ -44,7 +46,8 @@ class KubeServer(GenericServer):
         security: Security,
     ) -> None:
         super().__init__("kube-apiserver", config, delegate)
-        hooks = {SERVICES: services.allocation}
+        admin_access = {access.resource.group_resource: access for access in all_admin_access()}
+        hooks: dict[GroupResource, StoreHooks] = {SERVICES: services.allocation, **admin_access}
         resources = [replace(r, hooks=hooks.get(r.group_resource, r.hooks)) for r in RESOURCES]
         installed = installer.install(security.resources(resources, config.clock), PRIORITIES)
         self.stores: dict[GroupResource, Store] = dict(installed.stores)
@@ -56,6 +59,8 @@ class KubeServer(GenericServer):
         self.routes.exact["/openapi/v3"] = openapi.v3_index
         self.routes.add_prefix("/openapi/v3/", openapi.v3)
         security.bind(self.routes, self.stores)
+        for access in admin_access.values():
+            access.bind(self.stores[NAMESPACES])
         self._add_generic_hooks()
         self._add_hooks(services.install(self, self.stores), security)
 

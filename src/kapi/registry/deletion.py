@@ -58,6 +58,7 @@ class Deletion:
         check = self._resource.strategy.check_delete
         if check is not None:
             check(current.object)
+        self._check_own_preconditions(current.object["metadata"])
         marked = False
         try:
             marked_entry = await self._mark(key, current)
@@ -156,13 +157,16 @@ class Deletion:
             )
 
     def _check_own_preconditions(self, metadata: Object) -> None:
-        """A resource that is marked in its own way (a namespace) is checked in its own words, as upstream."""
+        """A resource that is marked in its own way (a namespace) is checked first, in its own words: as upstream."""
+        failed = self._resource.strategy.precondition_failed
+        if not failed:
+            return
         for name, wanted, found in (
             ("UID", self._options.uid, metadata.get("uid")),
             ("ResourceVersion", self._options.resource_version, metadata.get("resourceVersion")),
         ):
             if wanted is not None and wanted != found:
-                why = f"Precondition failed: {name} in precondition: {wanted}, {name} in object meta: {found}"
+                why = f"{failed}: {name} in precondition: {wanted}, {name} in object meta: {found}"
                 raise errors.Conflict(self._resource.group_resource, metadata["name"], why)
 
     def _begin_grace(self, decoded: Object) -> bool:

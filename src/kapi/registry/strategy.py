@@ -42,6 +42,8 @@ class Strategy:
     holds: Callable[[Object], bool] | None = None
     # How a deleted object that must wait is marked, when not by a deletion timestamp and no grace period.
     mark_deleting: Callable[[Object, str], None] | None = None
+    # What is said of a delete's preconditions by a resource that has its own words for them.
+    precondition_failed: str = ""
     # What happens to dependents when a delete does not say.
     orphan_by_default: bool = False
     orphan_warning: str = ""  # told to whoever leaves it at that

@@ -174,7 +174,7 @@ def _is_struct(type_: Type) -> bool:
 def _drops_empty(field: Field) -> bool:
     """Whether empty strings, lists, maps, zero and false are left out."""
     go = field.go
-    if go is None:
+    if go is None or go.keeps_empty:
         return False
     if go.pointer or _is_struct(field.type):
         return False

@@ -38,6 +38,12 @@ _SPECIAL: Mapping[str, tuple[str, str]] = {
 }
 
 
+# Lists whose defaults or rules tell an empty one from none: their resources drop what must not be stored.
+_KEPT_EMPTY = frozenset(
+    (("io.k8s.api.autoscaling.v2.HPAScalingRules", "policies"), ("io.k8s.api.networking.v1.IngressSpec", "rules"))
+)
+
+
 class ColumnFacts(NamedTuple):
     name: str
     type: str
@@ -135,7 +141,7 @@ def named_type(name: str) -> Type:
     go = _read(package)["go"].get(short, {})
     required = frozenset(schema.get("required", ()))
     fields = {
-        key: _field(key, value, key in required, go.get(key, "o"))
+        key: _field(key, value, key in required, go.get(key, "o"), keeps_empty=(name, key) in _KEPT_EMPTY)
         for key, value in schema.get("properties", {}).items()
     }
     return Type("object", name=name, fields=fields, topology=_map_topology(schema))
@@ -157,7 +163,7 @@ def go_name(type_: Type) -> str:
     )
 
 
-def _field(name: str, schema: Mapping[str, Any], required: bool, code: str) -> Field:
+def _field(name: str, schema: Mapping[str, Any], required: bool, code: str, *, keeps_empty: bool) -> Field:
     flags, *more = code.split(" ")
     via = tuple(more.pop()[1:].split(".")) if more and more[-1].startswith("@") else ()
     return Field(
@@ -168,7 +174,7 @@ def _field(name: str, schema: Mapping[str, Any], required: bool, code: str) -> F
         has_default="default" in schema,
         patch_strategy=frozenset(filter(None, schema.get("x-kubernetes-patch-strategy", "").split(","))),
         merge_key=schema.get("x-kubernetes-patch-merge-key", ""),
-        go=GoField(more[0] if more else _go_name(schema), "*" in flags, "o" in flags, "z" in flags, via),
+        go=GoField(more[0] if more else _go_name(schema), "*" in flags, "o" in flags, "z" in flags, via, keeps_empty),
     )
 
 

@@ -23,6 +23,7 @@ class GoField(NamedTuple):
     omit_empty: bool
     omit_zero: bool
     via: tuple[str, ...]  # the structs it is embedded through
+    keeps_empty: bool = False  # an empty list is not the same as none
 
 
 class Field:

@@ -149,3 +149,11 @@ def test_the_columns_show_what_is_and_what_is_wanted(api: Any) -> None:
             5,
             3,
         )
+
+
+def test_no_policies_are_completed_and_an_empty_list_of_them_is_refused(api: Any) -> None:
+    assert api.create(V2, scaler(behavior={"scaleDown": {"policies": []}})).problems == [
+        "spec.behavior.scaleDown.policies: Required value: must specify at least one Policy"
+    ]
+    made = api.made(V2, scaler(behavior={"scaleDown": {}}))
+    assert made["spec"]["behavior"]["scaleDown"]["policies"] == [{"type": "Percent", "value": 100, "periodSeconds": 15}]

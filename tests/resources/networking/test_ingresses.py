@@ -145,3 +145,14 @@ def test_the_controller_of_a_class_stays(namespace: Any) -> None:
         assert table["rows"][0]["cells"][:3] == [f"{made['metadata']['name']} (default)", "a.io/b", "K.g.io/n"]
     finally:
         namespace.client.call("DELETE", path)
+
+
+def test_an_empty_list_of_rules_is_shown_when_it_is_all_there_is_and_never_stored(namespace: Any) -> None:
+    path = namespace.path("ingresses", group=GROUP)
+    assert namespace.messages("POST", path, ingress("empty", rules=[])) == [
+        "spec: Invalid value: []: either `defaultBackend` or `rules` must be specified"
+    ]
+    made = namespace.client.create(path, ingress("empty", rules=[], defaultBackend=BACKEND))
+    assert made["spec"] == {"defaultBackend": BACKEND}
+    status, same = namespace.client.call("PUT", f"{path}/empty", ingress("empty", rules=[], defaultBackend=BACKEND))
+    assert (status, same["metadata"]["generation"]) == (200, 1)

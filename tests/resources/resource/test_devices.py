@@ -178,3 +178,28 @@ def test_a_selector_is_an_expression_about_a_device(cluster: Any, expression: st
     assert cluster.problems(CLASSES, given) == [
         f'spec.selectors[0].cel.expression: Invalid value: "{expression}": {wrong}'
     ]
+
+
+@pytest.mark.parametrize(
+    ("path", "wrapped"), [(CLAIMS, lambda spec: spec), (f"{GROUP}:resourceclaimtemplates", lambda spec: {"spec": spec})]
+)
+def test_devices_that_are_in_use_are_reached_from_labelled_namespaces_alone(api: Any, path: str, wrapped: Any) -> None:
+    kind = "ResourceClaim" if path == CLAIMS else "ResourceClaimTemplate"
+    wanted = {**claim(gpu(), gpu(adminAccess=True) | {"name": "other"}), "kind": kind}
+    wanted["spec"] = wrapped(wanted["spec"])
+    refused = (
+        "spec.devices.requests[1].adminAccess: Forbidden: admin access to devices requires the "
+        "`resource.kubernetes.io/admin-access: true` label on the containing namespace"
+    )
+    assert api.create(path, wanted).problems == [refused]
+    label = {"metadata": {"labels": {"resource.kubernetes.io/admin-access": "true"}}}
+    merge = "application/merge-patch+json"
+    assert api.client.call("PATCH", f"/api/v1/namespaces/{api.namespace}", label, content_type=merge)[0] == 200
+    api.made(path, wanted)
+
+
+def test_a_class_has_a_name_of_253_bytes_at_most(cluster: Any) -> None:
+    long = {"kind": "DeviceClass", "spec": {}, "metadata": {"name": "n" * 254}}
+    assert cluster.problems(CLASSES, long) == [
+        f'metadata.name: Invalid value: "{"n" * 254}": must be no more than 253 bytes'
+    ]

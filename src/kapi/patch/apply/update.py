@@ -50,7 +50,8 @@ def track_update(
     elif live is not None and named is None:
         new["metadata"]["managedFields"] = managed.entries_of(live)
         return
-    managed.store(new, managers)
+    # Also one that a client names: who owns nothing is no manager.
+    managed.store(new, {manager: owned for manager, owned in managers.items() if owned.fields})
 
 
 def adopt(live: Object, type: Type, first: Manager, now: str, reset: Filter | None) -> Managers:

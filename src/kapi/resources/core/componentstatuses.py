@@ -14,22 +14,19 @@ from kapi.api.selectors import InvalidSelector, parse_field_selector, parse_labe
 from kapi.registry.resource import Resource, Virtual
 from kapi.registry.table import NAME, Column
 
-_DEPRECATED = "v1 ComponentStatus is deprecated in v1.19+"
 _PATIENCE = 2.0
 # Where upstream's components listen. The store is asked by whoever asks us.
 _PORTS: Mapping[str, int] = {"scheduler": 10259, "controller-manager": 10257}
 _STORE = "etcd-0"
 
 
-async def get(call: Call, name: str) -> Object:
-    call.warn(_DEPRECATED)
+async def get(_: Call, name: str) -> Object:
     if name not in (*_PORTS, _STORE):
         raise NotFound(GroupResource("", "componentstatus"), name)
     return {"kind": "ComponentStatus", "apiVersion": "v1", **await _status(name)}
 
 
 async def list_all(call: Call) -> Object:
-    call.warn(_DEPRECATED)
     try:
         labels = parse_label_selector(_first(call, "labelSelector"))
         fields = parse_field_selector(_first(call, "fieldSelector"))
@@ -89,6 +86,7 @@ RESOURCE = Resource(
     version="v1",
     kind="ComponentStatus",
     virtual=Virtual(get=get, list=list_all),
+    deprecated="v1 ComponentStatus is deprecated in v1.19+",
     columns=(
         NAME,
         Column("Status", _health),

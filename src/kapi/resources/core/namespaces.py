@@ -99,6 +99,7 @@ RESOURCE = Resource(
         validate_name=dns_label,
         holds=holds,
         mark_deleting=mark_deleting,
+        precondition_failed="Precondition failed",
         reset=excluding("status"),
     ),
     subresources={

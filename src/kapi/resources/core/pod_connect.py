@@ -160,10 +160,9 @@ async def stream(call: Call, store: Store, target: Target) -> Response:
 
 async def proxy(_: Call, store: Store, target: Target) -> Response:
     """HTTP to a port of the pod: `scheme:name:port`."""
-    parts = target.name.split(":")
-    name = parts[1] if len(parts) == 3 else parts[0]
+    name, given = split_target("pod", target.name)
     pod = (await store.get(target.namespace, name)).object
-    port = int(parts[-1]) if len(parts) > 1 and parts[-1].isdigit() else 0
+    port = int(given) if given.isdigit() else 0
     for container in pod["spec"].get("containers") or ():
         if not port and container.get("ports"):
             port = container["ports"][0].get("containerPort", 0)
@@ -172,6 +171,16 @@ async def proxy(_: Call, store: Store, target: Target) -> Response:
     if not address or not is_global(address):
         raise errors.BadRequest("address not allowed")
     return await _unreachable("Get", address, port or 80, "/")
+
+
+def split_target(kind: str, name: str) -> tuple[str, str]:
+    """The name and the port of `[scheme:]name[:port]`."""
+    parts = name.split(":")
+    if len(parts) > 3 or (len(parts) == 3 and parts[0] not in ("", "http", "https")):
+        raise errors.BadRequest(f'invalid {kind} request "{name}"')
+    if len(parts) == 1:
+        return name, ""
+    return (parts[0], parts[1]) if len(parts) == 2 else (parts[1], parts[2])
 
 
 def is_global(address: str) -> bool:

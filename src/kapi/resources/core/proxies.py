@@ -9,7 +9,7 @@ from kapi.api.objects import Object
 from kapi.registry.resource import Connect
 from kapi.registry.store import Store, Target
 from kapi.resources.core import connect_options
-from kapi.resources.core.pod_connect import PROXY_METHODS, is_global
+from kapi.resources.core.pod_connect import PROXY_METHODS, is_global, split_target
 from kapi.storage.objects import Query
 from kapi.wire.messages import Response
 
@@ -17,18 +17,8 @@ _SLICES = GroupResource("discovery.k8s.io", "endpointslices")
 _PREFERRED = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 
 
-def _split(kind: str, name: str) -> tuple[str, str]:
-    """The name and the port of `[scheme:]name[:port]`."""
-    parts = name.split(":")
-    if len(parts) > 3 or (len(parts) == 3 and parts[0] not in ("", "http", "https")):
-        raise errors.BadRequest(f'invalid {kind} request "{name}"')
-    if len(parts) == 1:
-        return name, ""
-    return (parts[0], parts[1]) if len(parts) == 2 else (parts[1], parts[2])
-
-
 async def service(_: Call, store: Store, target: Target) -> Response:
-    name, port = _split("service", target.name)
+    name, port = split_target("service", target.name)
     unavailable = errors.ServiceUnavailable(f'no endpoints available for service "{name}"')
     if port:
         found = (await store.get(target.namespace, name)).object
@@ -49,7 +39,7 @@ def _ready(decoded: Object) -> bool:
 
 
 async def node(_: Call, store: Store, target: Target) -> Response:
-    name, _port = _split("node", target.name)
+    name, _port = split_target("node", target.name)
     found = (await store.get("", name)).object
     addresses = (found.get("status") or {}).get("addresses") or []
     known = {a.get("type"): a.get("address", "") for a in addresses}

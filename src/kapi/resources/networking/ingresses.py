@@ -23,13 +23,22 @@ _SHOWN_HOSTS = 3
 
 
 def prepare_for_create(_: Call, new: Object) -> None:
+    _drop_empty_rules(new)
     new["status"] = {"loadBalancer": {}}
     start_generation(new)
 
 
 def prepare_for_update(_: Call, new: Object, old: Object) -> None:
+    _drop_empty_rules(new)
     copy_field(new, old, "status")
     bump_generation(new, old)
+
+
+def _drop_empty_rules(new: Object) -> None:
+    """An empty list is as good as none, except to validation where it is all there is."""
+    spec = new.get("spec") or {}
+    if spec.get("rules") == [] and spec.get("defaultBackend") is not None:
+        del spec["rules"]
 
 
 def validate(_: Call, new: Object) -> list[FieldError]:
@@ -53,7 +62,7 @@ def _validate_spec(spec: Object, *, secrets: bool, wildcards: bool) -> list[Fiel
     errors: list[FieldError] = []
     rules, backend = spec.get("rules") or [], spec.get("defaultBackend")
     if not rules and backend is None:
-        errors.append(invalid("spec", None, "either `defaultBackend` or `rules` must be specified"))
+        errors.append(invalid("spec", spec.get("rules"), "either `defaultBackend` or `rules` must be specified"))
     if backend is not None:
         errors += _validate_backend(backend, "spec.defaultBackend")
     for i, rule in enumerate(rules):

@@ -141,5 +141,6 @@ RESOURCE = Resource(
     ),
     fields_of=fields_of,
     field_names=("spec.nodeName", "spec.driver", "spec.pool.name"),
+    unknown_field="field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {}",
     returns_deleted=True,
 )

@@ -1,0 +1,23 @@
+"""Namespaces: their deletion is checked in words of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+UID = "11111111-2222-3333-4444-555555555555"
+
+
+def test_a_delete_names_what_does_not_match(namespace: Any) -> None:
+    path = f"/api/v1/namespaces/{namespace.name}"
+    found = namespace.client.get(path)["metadata"]
+    for name, given, actual in (
+        ("UID", {"uid": UID}, found["uid"]),
+        ("ResourceVersion", {"resourceVersion": "1"}, found["resourceVersion"]),
+    ):
+        status, answer = namespace.client.call("DELETE", path, {"preconditions": given})
+        assert (status, answer["details"]["kind"]) == (409, "namespaces")
+        [value] = given.values()
+        assert answer["message"] == (
+            f'Operation cannot be fulfilled on namespaces "{namespace.name}": Precondition failed: '
+            f"{name} in precondition: {value}, {name} in object meta: {actual}"
+        )
