@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -93,3 +93,22 @@ def test_version_two_is_protobuf_for_those_who_ask(client: Client) -> None:
     assert response.headers["Content-Type"] == "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
     assert body.startswith(b"\x0a\x032.0")
     assert b"#/definitions/io.k8s.api.core.v1.PodSpec" in body
+
+
+def test_version_three_is_protobuf_for_those_who_ask(client: Client) -> None:
+    response = client.send("GET", "/openapi/v3/apis/apps/v1", Accept=PROTOBUF.replace("v2@", "v3@"))
+    body = response.read()
+    assert response.headers["Content-Type"] == "application/com.github.proto-openapi.spec.v3.v1.0+protobuf"
+    assert body.startswith(b"\x0a\x053.0.0")
+    assert b"#/components/schemas/io.k8s.api.core.v1.PodTemplateSpec" in body
+
+
+def test_the_index_lists_what_tells_of_the_tokens_issuer_where_it_is_served(
+    client: Client, new_server: Callable[..., Server]
+) -> None:
+    issuer = {".well-known/openid-configuration", "openid/v1/jwks"}
+    index = json.loads(client.text("/openapi/v3")[1])["paths"]
+    assert "version" in index
+    assert not issuer & index.keys()
+    with new_server("--service-account-issuer=https://issuer.example.com").start().client() as other:
+        assert issuer <= json.loads(other.text("/openapi/v3")[1])["paths"].keys()

@@ -17,7 +17,7 @@ from kapi.authz.bindings import Caches
 from kapi.authz.node_graph import LOOKED_AT, NodeGraph
 from kapi.authz.rbac import GROUP, RBAC
 from kapi.kube.cluster_authentication import AuthenticationInfo
-from kapi.kube.issuer_discovery import IssuerDiscovery
+from kapi.kube.issuer_discovery import CONFIGURATION, KEYS, IssuerDiscovery
 from kapi.registry.resource import Resource
 from kapi.registry.store import Store
 from kapi.resources.authentication import selfsubjectreviews, tokenreviews
@@ -42,6 +42,11 @@ class Security:
     discovery: IssuerDiscovery | None
     told: AuthenticationInfo
     stores: dict[GroupResource, Store]
+
+    @property
+    def told_paths(self) -> tuple[str, ...]:
+        """What OpenAPI lists of it, besides resources."""
+        return () if self.discovery is None else tuple(path.lstrip("/") for path in (CONFIGURATION, KEYS))
 
     def resources(self, built_in: Iterable[Resource], clock: Clock) -> list[Resource]:
         """The built-in ones, guarded where they grant something, and the reviews."""

@@ -54,7 +54,7 @@ class KubeServer(GenericServer):
         self.api_groups.update({(gv.group, gv.version): h for gv, h in installed.handlers.items()})
         entries = [handler.entry for handler in installed.handlers.values()]
         catalogue.add(lambda: entries)
-        openapi = OpenAPI(catalogue)
+        openapi = OpenAPI(catalogue, security.told_paths)
         self.routes.exact["/openapi/v2"] = openapi.v2
         self.routes.exact["/openapi/v3"] = openapi.v3_index
         self.routes.add_prefix("/openapi/v3/", openapi.v3)

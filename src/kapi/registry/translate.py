@@ -80,7 +80,8 @@ class storage_errors:
             case NotReady():
                 return errors.TooManyRequests(str(error))
             case kv.TooLarge():
-                return errors.RequestEntityTooLarge(f"Request entity too large: {error}")
+                # As upstream, whatever the engine: clients look for these words.
+                return errors.APIError("etcdserver: request is too large")
             case kv.Unstorable():
                 return errors.APIError(str(error))
             case kv.NoSpace() | kv.EncryptionFailed():

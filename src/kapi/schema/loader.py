@@ -119,6 +119,11 @@ def definitions(group: str, version: str) -> Mapping[str, Mapping[str, Any]]:
     return {f"{package}.{name}": schema for name, schema in _read(package)["types"].items()}
 
 
+def registered_versions() -> Sequence[str]:
+    """Every apiVersion that upstream has kinds under, served or not."""
+    return tuple(_read("kinds"))
+
+
 def registered_kinds(api_version: str) -> frozenset[str]:
     """Every kind that upstream has under this apiVersion, whether it is still served or not."""
     return frozenset(_read("kinds").get(api_version, ()))

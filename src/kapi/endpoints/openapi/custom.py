@@ -16,8 +16,9 @@ import orjson
 from kapi.api.gvk import GroupVersion
 from kapi.api.objects import Object
 from kapi.endpoints.discovery import GroupVersionEntry, ResourceEntry
+from kapi.endpoints.openapi import protobuf_v3
 from kapi.endpoints.openapi.operations import LIST_PARAMETERS, Paths, query_parameters
-from kapi.endpoints.openapi.schemas import COMPONENTS, meta, v3_schemas
+from kapi.endpoints.openapi.schemas import COMPONENTS, built_in_kinds, meta, v3_schemas
 
 _INFO = {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}
 _MEDIA = ("application/json", "application/yaml")
@@ -34,8 +35,6 @@ def is_custom(entry: GroupVersionEntry) -> bool:
 class CustomDocument:
     """Of one group-version, in version 3."""
 
-    protobuf = b""
-
     def __init__(self, entry: GroupVersionEntry) -> None:
         self._entry = entry
         told = [str(entry.group_version), *(r.schema.token for r in entry.resources if r.schema is not None)]
@@ -48,6 +47,10 @@ class CustomDocument:
             **v3_schemas(found.definitions - own_names(self._entry), self._entry.group_version),
             **custom_schemas(self._entry),
         }
+        options = meta("DeleteOptions")
+        if options in schemas:
+            # As upstream, which has it from the Kube server: it is a kind of every built-in group-version.
+            schemas[options] = {**schemas[options], "x-kubernetes-group-version-kind": built_in_kinds("DeleteOptions")}
         document = {
             "openapi": "3.0.0",
             "info": _INFO,
@@ -55,6 +58,10 @@ class CustomDocument:
             "components": {"schemas": dict(sorted(schemas.items()))},
         }
         return orjson.dumps(document)
+
+    @cached_property
+    def protobuf(self) -> bytes:
+        return protobuf_v3.document(orjson.loads(self.body))
 
 
 def definition_name(group_version: GroupVersion, kind: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ import orjson
 from kapi.api.gvk import GroupVersion
 from kapi.api.objects import Object
 from kapi.endpoints.discovery import Catalogue, GroupVersionEntry, ResourceEntry
-from kapi.endpoints.openapi import protobuf
+from kapi.endpoints.openapi import protobuf, protobuf_v3
 from kapi.endpoints.openapi.custom import (
     CustomDocument,
     custom_paths,
@@ -41,23 +41,26 @@ class Document:
 
     @property
     def protobuf(self) -> bytes:
-        """Of version 2 only; made when somebody asks for it."""
+        """Made when somebody asks for it."""
         if not self._protobuf:
-            self._protobuf = protobuf.document(orjson.loads(self.body))
+            content = orjson.loads(self.body)
+            write = protobuf.document if "swagger" in content else protobuf_v3.document
+            self._protobuf = write(content)
         return self._protobuf
 
 
 class Documents:
-    """Kept per group-version until what is served there changes."""
+    """Kept per group-version until what is served there changes. `others` are paths that belong to none."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: Catalogue, others: Iterable[str] = ()) -> None:
         self._catalogue = catalogue
+        self._others = frozenset(others)
         self._kept: dict[str, tuple[object, Document]] = {}
         self._kept_custom: dict[str, tuple[GroupVersionEntry, CustomDocument]] = {}
 
     def v3_paths(self) -> list[str]:
         """Of group-versions, and of what only tells of them."""
-        paths = {"api", "apis", "version"}
+        paths = {"api", "apis", "version", *self._others}
         for entry in self._catalogue.entries():
             group = entry.group_version.group
             tells = bool(group) and not is_custom(entry)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 
 import orjson
 
@@ -15,19 +16,19 @@ from kapi.endpoints.respond import GZIP_FROM, accepts_gzip, gzip
 from kapi.wire.messages import RawHeaders, Response, text
 
 _PROTOBUF = tuple(f"application/com.github.proto-openapi.spec.v2{mark}v1.0+protobuf" for mark in ("@", "."))
-_PROTOBUF_TYPE = b"application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+_PROTOBUF_V3 = tuple(f"application/com.github.proto-openapi.spec.v3{mark}v1.0+protobuf" for mark in ("@", "."))
 _JSON = ("application/json", "*/*", "application/*", "")
 _FOREVER = b"public, max-age=31536000, immutable"
 
 
 class OpenAPI:
-    def __init__(self, catalogue: Catalogue) -> None:
-        self._documents = Documents(catalogue)
+    def __init__(self, catalogue: Catalogue, others: Iterable[str] = ()) -> None:
+        self._documents = Documents(catalogue, others)
 
     async def v2(self, call: Call) -> Response:
         if _accepts(call, _PROTOBUF):
             document = self._documents.v2()
-            return await _answer(call, document, document.protobuf, _PROTOBUF_TYPE)
+            return await _answer(call, document, document.protobuf, _PROTOBUF[1].encode())
         if not _accepts(call, _JSON):
             return Response(406, [])
         return await _answer(call, self._documents.v2())
@@ -47,13 +48,17 @@ class OpenAPI:
         document = self._documents.v3(path) if path else None
         if document is None:
             return Response(404, [])
-        if not _accepts(call, _JSON):
+        as_protobuf = _accepts(call, _PROTOBUF_V3)
+        if not as_protobuf and not _accepts(call, _JSON):
             return Response(406, [])
         asked = first(call, "hash")
         if asked is not None and asked != document.hash:
             location = f"/openapi/v3/{path}?hash={document.hash}".encode()
             return Response(301, [(b"location", location), (b"content-type", b"application/json")])
-        response = await _answer(call, document)
+        if as_protobuf:
+            response = await _answer(call, document, document.protobuf, _PROTOBUF_V3[1].encode())
+        else:
+            response = await _answer(call, document)
         if asked is not None:
             response.headers.append((b"cache-control", _FOREVER))
         return response

@@ -7,15 +7,34 @@ from typing import Any
 
 from kapi.api.gvk import GroupVersion
 from kapi.api.objects import Object
-from kapi.schema.loader import META, definition
+from kapi.schema.loader import META, definition, registered_versions
 
 COMPONENTS = "#/components/schemas/"
 # Kinds of meta/v1 that belong to every group-version.
 _SHARED = ("DeleteOptions", "WatchEvent")
+# Groups that other servers serve, or none: they are only sent to and fro.
+_NOT_KUBE = frozenset(
+    (
+        "admission.k8s.io",
+        "apidiscovery.k8s.io",
+        "apiextensions.k8s.io",
+        "apiregistration.k8s.io",
+        "imagepolicy.k8s.io",
+        "meta.k8s.io",
+        "testapigroup.apimachinery.k8s.io",
+    )
+)
 
 
 def meta(kind: str) -> str:
     return f"{META}.{kind}"
+
+
+def built_in_kinds(kind: str) -> list[Object]:
+    """A kind of meta/v1 in every group-version that the Kube server knows, served or not."""
+    versions = (GroupVersion.parse(version) for version in registered_versions())
+    known = sorted(version for version in versions if version.group not in _NOT_KUBE)
+    return [{"group": group, "kind": kind, "version": version} for group, version in known]
 
 
 def closure(names: Iterable[str]) -> dict[str, Mapping[str, Any]]:
