@@ -51,6 +51,7 @@ def generic_config(
         shutdown_delay=generic.shutdown_delay_duration,
         shutdown_send_retry_after=generic.shutdown_send_retry_after,
         shutdown_watch_grace_period=generic.shutdown_watch_termination_grace_period,
+        profiling=options.features.profiling,
         capabilities=Capabilities(
             allow_privileged=completed.capabilities.allow_privileged,
             per_connection_bandwidth_limit=completed.capabilities.per_connection_bytes_per_second,

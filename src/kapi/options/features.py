@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kapi.options.flag import Later, Refused, flag
+from kapi.options.flag import Refused, Supported, flag
 from kapi.options.kinds import BOOL, STRING
 
 
@@ -16,12 +16,12 @@ class FeatureOptions:
     section: ClassVar[str] = "features"
 
     contention_profiling: bool = flag(
-        BOOL, "Also profile waiting for locks.", standing=Refused("there is no profiler to serve yet")
+        BOOL, "Also profile waiting for locks.", standing=Refused("Python does not count waiting for locks")
     )
     debug_socket_path: str = flag(
         STRING,
         "A Unix socket that serves the profiler without authentication.",
-        standing=Refused("there is no profiler to serve yet"),
+        standing=Refused("the profiler is served by the secure port alone"),
     )
     enable_priority_and_fairness: bool = flag(
         BOOL,
@@ -38,7 +38,7 @@ class FeatureOptions:
         BOOL,
         "Serve the profiler under /debug/pprof/.",
         default=True,
-        standing=Later("no profiler is served", agrees=(False,)),
+        standing=Supported("profiles are Python's: `profile` is for pstats, `trace` for Perfetto, the rest is text"),
     )
 
     def validate(self) -> list[str]:

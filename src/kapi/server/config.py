@@ -73,5 +73,6 @@ class GenericConfig:
     shutdown_send_retry_after: bool = False
     shutdown_watch_grace_period: float = 0.0
 
+    profiling: bool = False
     capabilities: Capabilities = Capabilities()
     features: Mapping[str, bool] = field(default_factory=dict)

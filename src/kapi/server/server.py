@@ -11,6 +11,7 @@ from kapi.server.config import GenericConfig
 from kapi.server.delegation import Delegate, EmptyDelegate
 from kapi.server.health import ENDPOINTS, LOG, LOOPBACK, PING, Check, event_check, health_routes, with_grace_period
 from kapi.server.hooks import PostStart, PostStartHook, PreShutdown, PreShutdownHook
+from kapi.server.profiling import add_profiling
 from kapi.server.routes import Routes, add_index, add_metrics, add_version
 from kapi.server.run import PreparedServer
 from kapi.wire.messages import Response
@@ -33,6 +34,8 @@ class GenericServer:
         add_version(self.routes, config.version)
         add_metrics(self.routes, "/metrics", config.instruments.registry)
         add_metrics(self.routes, "/metrics/slis", config.instruments.slis)
+        if config.profiling:
+            add_profiling(self.routes, config.instruments.log)
 
     def handle(self, call: Call) -> Awaitable[Response]:
         """The director: own groups, own routes, then the delegate."""
