@@ -112,3 +112,23 @@ def test_the_index_lists_what_tells_of_the_tokens_issuer_where_it_is_served(
     assert not issuer & index.keys()
     with new_server("--service-account-issuer=https://issuer.example.com").start().client() as other:
         assert issuer <= json.loads(other.text("/openapi/v3")[1])["paths"].keys()
+
+
+@pytest.mark.parametrize(
+    ("path", "identifier", "schema"),
+    [
+        ("api", "getCoreAPIVersions", "io.k8s.apimachinery.pkg.apis.meta.v1.APIVersions"),
+        ("apis", "getAPIVersions", "io.k8s.apimachinery.pkg.apis.meta.v1.APIGroupList"),
+        (
+            "apis/rbac.authorization.k8s.io",
+            "getRbacAuthorizationAPIGroup",
+            "io.k8s.apimachinery.pkg.apis.meta.v1.APIGroup",
+        ),
+        ("version", "getCodeVersion", "io.k8s.apimachinery.pkg.version.Info"),
+    ],
+)
+def test_what_belongs_to_no_group_version_is_described(client: Client, path: str, identifier: str, schema: str) -> None:
+    document = client.get(f"/openapi/v3/{path}")
+    assert document["paths"][f"/{path}/"]["get"]["operationId"] == identifier
+    assert schema in document["components"]["schemas"]
+    assert client.get("/openapi/v2")["paths"][f"/{path}/"]["get"]["operationId"] == identifier

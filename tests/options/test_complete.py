@@ -188,4 +188,4 @@ def test_capabilities_and_gates_are_part_of_the_result(finish: Finish) -> None:
 
 def test_flags_that_take_effect_later_are_told(finish: Finish) -> None:
     assert finish().pending == ()
-    assert "no profiler is served" in finish("--profiling").pending[0]
+    assert "no kubelet is connected to" in finish("--kubelet-timeout=7s").pending[0]

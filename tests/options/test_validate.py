@@ -274,5 +274,5 @@ def test_flags_that_take_effect_later_are_listed_only_when_they_ask_for_somethin
         return [message.split()[0] for message in pending(ServerRunOptions.read(arguments)[0])]
 
     assert listed() == []
-    assert listed("--authorization-mode=AlwaysAllow", "--profiling=false", "--endpoint-reconciler-type=none") == []
-    assert listed("--profiling") == ["--profiling"]
+    assert listed("--authorization-mode=AlwaysAllow", "--endpoint-reconciler-type=none") == []
+    assert listed("--kubelet-timeout=7s") == ["--kubelet-timeout"]

@@ -22,6 +22,7 @@ from kapi.endpoints.openapi.custom import (
     without_v3,
 )
 from kapi.endpoints.openapi.operations import Paths
+from kapi.endpoints.openapi.roots import root_item
 from kapi.endpoints.openapi.schemas import COMPONENTS, closure, v3_schemas
 from kapi.schema.loader import UnknownType, type_of
 
@@ -75,12 +76,14 @@ class Documents:
                     return self._custom(path, entry)
                 return self._make(path, entry, partial(_v3, entry))
         if path in self.v3_paths():
-            return self._make(path, path, lambda: _envelope({f"/{path}/": {}}, {}))
+            return self._make(path, path, partial(_v3_root, path))
         return None
 
     def v2(self) -> Document:
         entries = self._catalogue.entries()
-        return self._make("v2", tuple(map(id, entries)), lambda: _v2(entries))
+        versions = {_v3_path(entry.group_version) for entry in entries}
+        roots = [path for path in self.v3_paths() if path not in versions]
+        return self._make("v2", tuple(map(id, entries)), lambda: _v2(entries, roots))
 
     def _custom(self, path: str, entry: GroupVersionEntry) -> CustomDocument:
         kept = self._kept_custom.get(path)
@@ -134,11 +137,20 @@ def _v3(entry: GroupVersionEntry) -> Object:
     return _envelope(dict(sorted(paths.paths.items())), v3_schemas(paths.definitions, entry.group_version))
 
 
-def _v2(entries: list[GroupVersionEntry]) -> Object:
+def _v3_root(path: str) -> Object:
+    item, name = root_item(path)
+    return _envelope({f"/{path}/": item}, v3_schemas((name,), GroupVersion("", "v1")) if name else {})
+
+
+def _v2(entries: list[GroupVersionEntry], roots: Iterable[str]) -> Object:
     """Swagger 2.0: the same operations, with bodies as parameters and responses without media types."""
     paths: Object = {}
     names: set[str] = set()
     custom: Object = {}
+    for path in roots:
+        item, name = root_item(path)
+        paths[f"/{path}/"] = _v2_path(item)
+        names |= {name} - {""}
     for entry in entries:
         if is_custom(entry):
             found = custom_paths(entry)

@@ -9,7 +9,7 @@ from kapi.api.objects import Object
 from kapi.endpoints.discovery import ResourceEntry, SubresourceEntry
 from kapi.endpoints.openapi.schemas import COMPONENTS, meta
 
-_MEDIA = ("application/json", "application/vnd.kubernetes.protobuf", "application/yaml")
+MEDIA = ("application/json", "application/vnd.kubernetes.protobuf", "application/yaml")
 _STREAMS = (
     "application/json",
     "application/json;stream=watch",
@@ -135,7 +135,7 @@ class Paths:
         if operations:
             self.paths[path] = {**operations, "parameters": _params((), names, pretty=True)}
 
-    def _responses(self, name: str, codes: Iterable[str], media: tuple[str, ...] = _MEDIA) -> Object:
+    def _responses(self, name: str, codes: Iterable[str], media: tuple[str, ...] = MEDIA) -> Object:
         self.definitions.add(name)
         content = {m: {"schema": {"$ref": COMPONENTS + name}} for m in media}
         return {**{code: {"content": content} for code in codes}, "401": {}}

@@ -30,6 +30,49 @@ def meta(kind: str) -> str:
     return f"{META}.{kind}"
 
 
+def _list_of(item: Object) -> Object:
+    return {"type": "array", "items": item, "x-kubernetes-list-type": "atomic"}
+
+
+def _told_kind(kind: str, **properties: Object) -> Object:
+    named: Object = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
+    return {
+        "type": "object",
+        "required": list(properties),
+        "properties": {**named, **properties},
+        "x-kubernetes-group-version-kind": [{"group": "", "kind": kind, "version": "v1"}],
+    }
+
+
+VERSION_INFO = "io.k8s.apimachinery.pkg.version.Info"
+_VERSION = (
+    "major",
+    "minor",
+    "gitVersion",
+    "gitCommit",
+    "gitTreeState",
+    "buildDate",
+    "goVersion",
+    "compiler",
+    "platform",
+)
+_EFFECTIVE = ("emulationMajor", "emulationMinor", "minCompatibilityMajor", "minCompatibilityMinor")
+# Definitions that no resource refers to, so that the schema data do not have them.
+_ROOTS: Mapping[str, Object] = {
+    VERSION_INFO: {
+        "type": "object",
+        "required": list(_VERSION),
+        "properties": {name: {"type": "string"} for name in (*_VERSION, *_EFFECTIVE)},
+    },
+    meta("APIGroupList"): _told_kind("APIGroupList", groups=_list_of({"$ref": meta("APIGroup"), "default": {}})),
+    meta("APIVersions"): _told_kind(
+        "APIVersions",
+        versions=_list_of({"type": "string", "default": ""}),
+        serverAddressByClientCIDRs=_list_of({"$ref": meta("ServerAddressByClientCIDR"), "default": {}}),
+    ),
+}
+
+
 def built_in_kinds(kind: str) -> list[Object]:
     """A kind of meta/v1 in every group-version that the Kube server knows, served or not."""
     versions = (GroupVersion.parse(version) for version in registered_versions())
@@ -44,7 +87,7 @@ def closure(names: Iterable[str]) -> dict[str, Mapping[str, Any]]:
     while wanted:
         name = wanted.pop()
         if name not in found:
-            found[name] = definition(name)
+            found[name] = _ROOTS.get(name) or definition(name)
             wanted += _references(found[name])
     return dict(sorted(found.items()))
 
