@@ -132,3 +132,23 @@ def test_what_belongs_to_no_group_version_is_described(client: Client, path: str
     assert document["paths"][f"/{path}/"]["get"]["operationId"] == identifier
     assert schema in document["components"]["schemas"]
     assert client.get("/openapi/v2")["paths"][f"/{path}/"]["get"]["operationId"] == identifier
+
+
+def test_a_group_of_a_server_that_tells_nothing_is_stale(client: Client) -> None:
+    services = "/apis/apiregistration.k8s.io/v1/apiservices"
+    spec = {
+        "group": "stale.example.com",
+        "version": "v1",
+        "groupPriorityMinimum": 100,
+        "versionPriority": 10,
+        "insecureSkipTLSVerify": True,
+        "service": {"name": "nosuch", "namespace": "default"},
+    }
+    client.create(services, {"metadata": {"name": "v1.stale.example.com"}, "spec": spec})
+    try:
+        told = json.loads(client.send("GET", "/apis", Accept=AGGREGATED).read())["items"]
+        versions = {group["metadata"].get("name", ""): group["versions"] for group in told}
+        assert versions["stale.example.com"] == [{"version": "v1", "freshness": "Stale"}]
+        assert {version["freshness"] for version in versions["apps"]} == {"Current"}
+    finally:
+        client.call("DELETE", f"{services}/v1.stale.example.com")

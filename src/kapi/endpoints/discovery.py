@@ -220,15 +220,17 @@ def _group_discovery(versions: list[GroupVersionEntry]) -> Object:
     group = versions[0].group_version.group
     return {
         "metadata": {"name": group} if group else {},
-        "versions": [
-            {
-                "version": v.group_version.version,
-                "resources": [_resource_discovery(v.group_version, r) for r in v.resources],
-                "freshness": "Current",
-            }
-            for v in versions
-        ],
+        "versions": [_version_discovery(v) for v in versions],
     }
+
+
+def _version_discovery(entry: GroupVersionEntry) -> Object:
+    version = entry.group_version.version
+    if not entry.resources:
+        # Registered for a server that does not tell what it has.
+        return {"version": version, "freshness": "Stale"}
+    resources = [_resource_discovery(entry.group_version, resource) for resource in entry.resources]
+    return {"version": version, "resources": resources, "freshness": "Current"}
 
 
 def _resource_discovery(group_version: GroupVersion, resource: ResourceEntry) -> Object:
