@@ -21,7 +21,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SHARED = Path(os.environ.get("KAPI_RECORDINGS", ROOT.parent / "shared"))
 TOOL = SHARED / "tools" / "wire.py"
-SHARES = {"semantics": 0.97, "resources": 0.96}
+SHARES = {"semantics": 0.99, "resources": 0.99}
 
 pytestmark = pytest.mark.skipif(not TOOL.exists(), reason="needs recordings beside the project")
 
