@@ -7,8 +7,9 @@ what is there, and drops only certificates that have expired.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import orjson
 from kapi.api import errors
 from kapi.api.client import Client
 from kapi.api.clock import Clock
+from kapi.registry.store import Store
 from kapi.server.hooks import HookContext
 from kapi.telemetry.log import log
 
@@ -40,30 +42,38 @@ class AuthenticationInfo:
 
 
 class ClusterAuthentication:
-    def __init__(self, info: AuthenticationInfo, clock: Clock) -> None:
+    def __init__(self, info: AuthenticationInfo, configs: Store, clock: Clock) -> None:
         self._info = info
+        self._objects = configs.objects
+        self._key = configs.key("kube-system", NAME)
         self._clock = clock
 
     async def start(self, context: HookContext) -> None:
         context.spawn(self._keep(context.client), name="cluster-authentication-info")
 
     async def _keep(self, client: Client) -> None:
-        while True:
-            try:
-                await self._tell(client)
-                watch = client.watch(_PATH, fieldSelector=f"metadata.name={NAME}", timeoutSeconds=str(_LOOK_SECONDS))
-                async for _ in watch:
+        changed = asyncio.Event()
+        # The key alone is followed: a watch through the API would fill the cache of all ConfigMaps.
+        changes = self._objects.changes(self._key, lambda *_: changed.set(), lambda: None)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(changes.run(lambda: None))
+            while True:
+                changed.clear()
+                seconds: float = _LOOK_SECONDS
+                try:
                     await self._tell(client)
-            except (errors.APIError, OSError) as error:
-                log.debug(2, "authentication_info_not_told", error=str(error))
-                await asyncio.sleep(_RETRY_SECONDS)
+                except (errors.APIError, OSError) as error:
+                    log.debug(2, "authentication_info_not_told", error=str(error))
+                    seconds = _RETRY_SECONDS
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(changed.wait(), seconds)
 
     async def _tell(self, client: Client) -> None:
-        try:
-            found = await client.get(f"{_PATH}/{NAME}")
-        except errors.NotFound:
+        entry = await self._objects.stored(self._key)
+        if entry is None:
             await client.create(_PATH, {"metadata": {"name": NAME}, "data": self._combined({})})
             return
+        found = entry.object
         data = found.get("data") or {}
         wanted = self._combined(data)
         if wanted != data:
@@ -83,14 +93,20 @@ class ClusterAuthentication:
         return combined
 
     def _certificates(self, known: str, file: str) -> str:
-        own = Path(file).read_text() if file else ""
-        blocks = dict.fromkeys(block.strip() + "\n" for block in _CERTIFICATE.findall(f"{known}\n{own}"))
-        return "".join(self._valid(blocks))
+        """Those of the file, after those that others told of and that are still good."""
+        own = dict.fromkeys(_blocks(Path(file).read_text() if file else ""))
+        others = [block for block in dict.fromkeys(_blocks(known)) if block not in own]
+        if not others:
+            return "".join(own)
+        kept = {block for block in others if self._is_good(block)}
+        return "".join(dict.fromkeys(block for block in (*_blocks(known), *own) if block in kept or block in own))
 
-    def _valid(self, blocks: Iterable[str]) -> Iterable[str]:
-        from cryptography.x509 import load_pem_x509_certificate  # loaded already where there is a bundle
+    def _is_good(self, block: str) -> bool:
+        from cryptography.x509 import load_pem_x509_certificate  # rarely needed, and slow to load
 
-        for block in blocks:
-            expires = load_pem_x509_certificate(block.encode()).not_valid_after_utc.timestamp()
-            if expires > self._clock.now() - _SLACK_SECONDS:
-                yield block
+        expires = load_pem_x509_certificate(block.encode()).not_valid_after_utc.timestamp()
+        return expires > self._clock.now() - _SLACK_SECONDS
+
+
+def _blocks(text: str) -> list[str]:
+    return [f"{block.strip()}\n" for block in _CERTIFICATE.findall(text)]

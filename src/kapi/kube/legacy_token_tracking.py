@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from kapi.api import errors
 from kapi.api.client import Client
 from kapi.api.clock import Clock
+from kapi.registry.store import Store
 from kapi.server.hooks import HookContext
 
 NAME = "kube-apiserver-legacy-service-account-token-tracking"
@@ -16,7 +17,9 @@ _RETRY = 0.1
 
 
 class LegacyTokenTracking:
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, configs: Store, clock: Clock) -> None:
+        self._objects = configs.objects
+        self._key = configs.key("kube-system", NAME)
         self._clock = clock
 
     async def start(self, context: HookContext) -> None:
@@ -25,30 +28,20 @@ class LegacyTokenTracking:
     async def _keep_trying(self, client: Client) -> None:
         """Its namespace is made by another hook."""
         while True:
-            if await self._tried(client):
+            try:
+                await self._ensure(client)
                 return
-            await asyncio.sleep(_RETRY)
+            except errors.APIError:
+                await asyncio.sleep(_RETRY)
 
-    async def _tried(self, client: Client) -> bool:
+    async def _ensure(self, client: Client) -> None:
         today = f"{datetime.fromtimestamp(self._clock.now(), UTC):%Y-%m-%d}"
-        config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": NAME}, "data": {"since": today}}
-        try:
-            # Created before it is looked for: a look would fill the cache of ConfigMaps, which nobody may need.
+        entry = await self._objects.stored(self._key)
+        if entry is None:
+            config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": NAME}, "data": {"since": today}}
             await client.create(_PATH, config)
-        except errors.AlreadyExists:
-            return await self._corrected(client, today)
-        except errors.APIError:
-            return False
-        return True
-
-    async def _corrected(self, client: Client, today: str) -> bool:
-        try:
-            found = await client.get(f"{_PATH}/{NAME}")
-            if not _is_day((found.get("data") or {}).get("since", "")):
-                await client.update(f"{_PATH}/{NAME}", {**found, "data": {"since": today}})
-        except errors.APIError:
-            return False
-        return True
+        elif not _is_day((entry.object.get("data") or {}).get("since", "")):
+            await client.update(f"{_PATH}/{NAME}", {**entry.object, "data": {"since": today}})
 
 
 def _is_day(text: str) -> bool:

@@ -29,7 +29,7 @@ from kapi.server.delegation import Delegate
 from kapi.server.hooks import HookContext, nothing_to_start
 from kapi.server.server import GenericServer
 
-NAMESPACES, SERVICES = GroupResource("", "namespaces"), GroupResource("", "services")
+CONFIG_MAPS, NAMESPACES, SERVICES = (GroupResource("", plural) for plural in ("configmaps", "namespaces", "services"))
 _RETRY_SECONDS = 0.5
 
 
@@ -78,12 +78,14 @@ class KubeServer(GenericServer):
         self.add_post_start_hook("start-system-namespaces-controller", create_system_namespaces)
         # Servers of one cluster serve the same versions and pass no requests to each other: none has to be found.
         self.add_post_start_hook("peer-endpoint-reconciler-controller", nothing_to_start)
-        told = ClusterAuthentication(security.told, clock)
+        told = ClusterAuthentication(security.told, self.stores[CONFIG_MAPS], clock)
         self.add_post_start_hook("start-cluster-authentication-info-controller", told.start)
         self.add_post_start_hook("start-kube-apiserver-identity-lease-controller", identity.start)
         self.add_post_start_hook("start-kube-apiserver-identity-lease-garbage-collector", identity.collect)
         self.add_post_start_hook("storage-readiness", self._wait_for_storage)
-        self.add_post_start_hook("start-legacy-token-tracking-controller", LegacyTokenTracking(clock).start)
+        self.add_post_start_hook(
+            "start-legacy-token-tracking-controller", LegacyTokenTracking(self.stores[CONFIG_MAPS], clock).start
+        )
         self.add_post_start_hook("start-service-ip-repair-controllers", services.repair)
         install_bootstrap(self, self.stores)
         self.add_post_start_hook("bootstrap-controller", services.kubernetes_service)

@@ -16,6 +16,7 @@ from kapi.storage import kv
 from kapi.storage.cacher.cacher import Cacher, NotReady
 from kapi.storage.cacher.entry import Entry
 from kapi.storage.cacher.feed import CachedFeed, Feed
+from kapi.storage.changes import Changes, Told
 from kapi.storage.continuation import INCONSISTENT, Continuation
 from kapi.storage.direct import DirectFeed
 
@@ -129,18 +130,18 @@ class ObjectStore:
             if current is None and not create:
                 if fresh:
                     raise kv.NotFound(key)
-                current, fresh = await self._read(key), True
+                current, fresh = await self.stored(key), True
                 continue
             try:
                 decision = await change(current)
             except Exception:
-                newest = current if fresh else await self._read(key)
+                newest = current if fresh else await self.stored(key)
                 if _same(newest, current):
                     raise
                 current, fresh = newest, True
                 continue
             if decision == KEEP and current is not None:
-                newest = current if fresh else await self._read(key)
+                newest = current if fresh else await self.stored(key)
                 if not _same(newest, current):
                     current, fresh = newest, True
                     continue
@@ -153,7 +154,7 @@ class ObjectStore:
             except kv.Conflict as conflict:
                 current, fresh = self._entry_of(conflict.current), True
             except (kv.KeyExists, kv.NotFound):
-                current, fresh = await self._read(key), True
+                current, fresh = await self.stored(key), True
 
     async def _renewed(self, key: str, is_stale: IsStale) -> Write | None:
         """What is stored, to be written once more, if its form is an old one."""
@@ -190,12 +191,12 @@ class ObjectStore:
             if current is None:
                 if fresh:
                     raise kv.NotFound(key)
-                current, fresh = await self._read(key), True
+                current, fresh = await self.stored(key), True
                 continue
             try:
                 check(current)
             except Exception:
-                newest = current if fresh else await self._read(key)
+                newest = current if fresh else await self.stored(key)
                 if _same(newest, current):
                     raise
                 current, fresh = newest, True
@@ -214,9 +215,10 @@ class ObjectStore:
                 return self.cacher.get(key), self._kv.in_step
             except NotReady:
                 pass
-        return await self._read(key), True
+        return await self.stored(key), True
 
-    async def _read(self, key: str) -> Entry | None:
+    async def stored(self, key: str) -> Entry | None:
+        """The object as the engine has it now: no cache is filled for it."""
         return (await self._fetch(key))[0]
 
     async def _fetch(self, key: str) -> tuple[Entry | None, Revision]:
@@ -309,6 +311,10 @@ class ObjectStore:
                 if not self.cacher.unreadable:
                     raise
         return DirectFeed(self._kv, self.cacher.make_entry, scope)
+
+    def changes(self, scope: str, told: Told, began: Callable[[], None]) -> Changes:
+        """Every change of a key, or below a prefix, by the bytes that are stored: no cache is filled for it."""
+        return Changes(self._kv, scope, told, began)
 
     async def _list_on(self, query: Query, continuation: Continuation) -> Listing:
         start = query.scope + continuation.start
