@@ -1,6 +1,7 @@
 """How an object that a patch made is shown in the message that refuses it: as upstream's libraries write it.
 
-What the patch went through has its fields by name; what it left alone is written as Go writes a struct.
+What the patch went through has its fields by name; what it left alone is written as Go writes a struct, or by name as
+well where there is none, as for custom resources.
 """
 
 from __future__ import annotations

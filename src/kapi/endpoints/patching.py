@@ -272,7 +272,8 @@ class Patching:
 
         by_operations = self._kind == CONTENT_TYPES["json"]
         touched = touched_by_operations(self._patch) if by_operations else touched_by_merge(self._patch)
-        return shown(new, touched, self._endpoint.resource.schema)
+        resource = self._endpoint.resource
+        return shown(new, touched, resource.schema if resource.untyped is None else None)
 
 
 def _mismatch(new: Object, actual: GroupVersionKind) -> str:
