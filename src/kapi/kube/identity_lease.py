@@ -8,6 +8,7 @@ import socket
 from kapi.api import errors
 from kapi.api.client import Client
 from kapi.api.clock import Clock, rfc3339_micro
+from kapi.api.names import label_value
 from kapi.api.objects import Object
 from kapi.api.times import parse_time
 from kapi.api.uid import new_uid
@@ -54,8 +55,10 @@ class IdentityLease:
         await client.update(path, self._held(lease))
 
     def _held(self, lease: Object) -> Object:
-        metadata = lease["metadata"]
-        labels = {**(metadata.get("labels") or {}), _COMPONENT: _SELF, "kubernetes.io/hostname": socket.gethostname()}
+        metadata, host = lease["metadata"], socket.gethostname()
+        labels = {**(metadata.get("labels") or {}), _COMPONENT: _SELF}
+        if not label_value(host):  # a machine may be called what no label can say
+            labels["kubernetes.io/hostname"] = host
         spec = {
             **(lease.get("spec") or {}),
             "holderIdentity": self._holder,
