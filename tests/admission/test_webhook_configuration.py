@@ -54,6 +54,7 @@ def test_a_webhook_is_asked_with_the_credentials_of_its_host(
         "name": "v.example.com",
         "clientConfig": webhook.client_config("/v"),
         "rules": [rule],
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "default"}},
         "sideEffects": "None",
         "admissionReviewVersions": ["v1"],
     }
