@@ -14,11 +14,22 @@ from kapi.patch.apply.fieldset import excluding, including
 from kapi.registry.resource import Resource, Subresource
 from kapi.registry.strategy import Strategy, copy_field, keep_status
 from kapi.registry.table import AGE, NAME, Column
+from kapi.storage.cacher.entry import Entry
 
 HIGHEST_GROUP_PRIORITY, HIGHEST_VERSION_PRIORITY = 20000, 1000
 LOCAL = {"type": "Available", "status": "True", "reason": "Local", "message": "Local APIServices are always available"}
 # What a write through /status leaves as it was.
 _KEPT = ("labels", "annotations", "finalizers", "ownerReferences")
+
+
+def spec_of(entry: Entry) -> Object:
+    """Decoded once per revision: every request for a named group asks for it."""
+    if entry.renderings is None:
+        entry.renderings = {}
+    spec: Object | None = entry.renderings.get("spec")
+    if spec is None:
+        spec = entry.renderings["spec"] = entry.object["spec"]
+    return spec
 
 
 def default(new: Object) -> None:

@@ -50,6 +50,7 @@ class Served:
         self._endpoints: dict[tuple[str, str], Endpoint] = {}
         self._entries: dict[str, list[GroupVersionEntry]] = {}  # by group; made when asked for
         self._loaded = False
+        self._followers: list[Callable[[GroupVersion], None]] = []
 
     @property
     def loaded(self) -> bool:
@@ -107,6 +108,7 @@ class Served:
         if former is None or not _serves_alike(former, new):
             self._drop_endpoints(new.name)
         self._changed(new.name)
+        self._tell(new.group, _served(former) ^ _served(new))
         if former is not None and former.accepted != new.accepted:
             self._free_names(new)
 
@@ -122,6 +124,12 @@ class Served:
         self._drop_endpoints(name)
         self._free_names(former)
         self._changed(name)
+        self._tell(former.group, _served(former))
+
+    def _tell(self, group: str, versions: Iterable[str]) -> None:
+        for version in versions:
+            for changed in self._followers:
+                changed(GroupVersion(group, version))
 
     def _free_names(self, former: Definition) -> None:
         """Who waited for a name may have it now."""
@@ -145,6 +153,23 @@ class Served:
     def has_group_version(self, group: str, version: str) -> bool:
         found = self._groups.get(group)
         return found is not None and any(d.is_served and d.version(version) for d in found.values())
+
+    # As the aggregator sees them
+
+    def group_versions(self) -> Iterable[GroupVersion]:
+        for group, definitions in self._groups.items():
+            for version in frozenset[str]().union(*map(_served, definitions.values())):
+                yield GroupVersion(group, version)
+
+    def defines(self, group_version: GroupVersion) -> bool:
+        """Whether a definition would have it served; it need not be established."""
+        group, version = group_version
+        return any(d.version(version) is not None for d in self._groups.get(group, {}).values())
+
+    def follow(self, changed: Callable[[GroupVersion], None]) -> None:
+        self._followers.append(changed)
+
+    # Serving
 
     def endpoint(self, definition: Definition, version: DefinedVersion) -> Endpoint:
         key = (definition.name, version.name)
@@ -214,6 +239,11 @@ class Served:
         if found is None:
             found = self._entries[group] = list(_entries(group, self._groups.get(group, {}).values()))
         return found
+
+
+def _served(definition: Definition | None) -> frozenset[str]:
+    """The names of its served versions."""
+    return frozenset(v.name for v in definition.versions if v.served) if definition is not None else frozenset()
 
 
 def _serves_alike(former: Definition, new: Definition) -> bool:

@@ -121,9 +121,11 @@ class ServerChain:
         self._resolver.bind(kube.stores)
         # As upstream once did for odd test set-ups: the Kube server alone, without the aggregator in front.
         alone = bool(os.environ.get("KUBE_API_VERSIONS"))
-        certified = self._has_client_certificate
+        certified, served = self._has_client_certificate, extensions.served
         server = (
-            kube if alone else AggregatorServer(config, kube, installer, catalogue, has_client_certificate=certified)
+            kube
+            if alone
+            else AggregatorServer(config, kube, installer, catalogue, served, has_client_certificate=certified)
         )
         self._versions.bind(installer.stores, extensions.served)
         return server

@@ -78,7 +78,10 @@ class Catalogue:
 
     def entries(self) -> list[GroupVersionEntry]:
         """All group-versions, best first; the legacy group is among them."""
-        found = [entry for source in self._sources for entry in source()]
+        served = [entry for source in self._sources for entry in source()]
+        # A name that was registered for what is served here anyway adds nothing to it.
+        told = {entry.group_version for entry in served if entry.resources}
+        found = [entry for entry in served if entry.resources or entry.group_version not in told]
         best: dict[str, int] = {}
         for entry in found:
             group = entry.group_version.group
