@@ -156,3 +156,34 @@ def test_appliers_share_a_list_that_is_a_map(group: Any) -> None:
     conflict = group.call("PATCH", f"{group.path('foos/a')}?fieldManager=two", taken,
                           content_type="application/apply-patch+yaml")  # fmt: skip
     assert conflict.status == 409
+
+
+def test_a_rule_that_an_unchanged_value_breaks_is_only_warned_of(group: Any) -> None:
+    text = {"type": "string"}
+    shape = {"type": "object", "properties": {"name": text, "size": {"type": "integer"}}}
+    group.define({"type": "object", "properties": {"spec": shape}})
+    assert group.create("old", spec={"name": "UPPER", "size": 1}).status == 201
+    lower = {
+        **text,
+        "x-kubernetes-validations": [{"rule": "self == self.lowerAscii()", "message": "must be lowercase"}],
+    }
+    tighter = {
+        "type": "object",
+        "properties": {"spec": {**shape, "properties": {**shape["properties"], "name": lower}}},
+    }
+    path = "/spec/versions/0/schema/openAPIV3Schema"
+    patched = group.call(
+        "PATCH",
+        f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/foos.{group.name}",
+        [{"op": "replace", "path": path, "value": tighter}],
+        content_type="application/json-patch+json",
+    )
+    assert patched.status == 200
+    warning = 'spec.name: Invalid value: "UPPER": must be lowercase'
+    changed = group.patch("foos/old", {"spec": {"size": 2}})
+    assert (changed.status, changed.warnings) == (200, [warning])
+    refused = group.patch("foos/old", {"spec": {"name": "OTHER"}})
+    assert refused.problems == ['spec.name: Invalid value: "OTHER": must be lowercase']
+    assert refused.warnings == []
+    mended = group.patch("foos/old", {"spec": {"name": "lower"}})
+    assert (mended.status, mended.warnings) == (200, [])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache, partial
-from typing import Any
+from functools import cache, cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -38,6 +38,9 @@ from kapi.schema.structural_types import object_type
 from kapi.schema.types import Type
 from kapi.storage.cacher.entry import Shape
 
+if TYPE_CHECKING:
+    from kapi.cel.custom_resources import Judgement
+
 VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 TERMINATING_VERBS = ("delete", "deletecollection", "get", "list", "watch")
 SUBRESOURCE_VERBS = ("get", "patch", "update")
@@ -51,20 +54,18 @@ _NOT_CHECKED = (
 
 
 class Custom:
-    """One served version of a definition. Its schema is compiled as values come by."""
+    """One served version of a definition. Its schema is read, and compiled, as values come by."""
 
     def __init__(self, definition: Definition, version: DefinedVersion) -> None:
         spec = definition.entry.object["spec"]
-        self._versions: dict[str, Object] = {v["name"]: v for v in spec["versions"]}
+        self._versions = frozenset(v["name"] for v in spec["versions"])
         self._definition = definition
         self._facts = version
-        self._spec = self._versions[version.name]
+        self._spec: Object = next(v for v in spec["versions"] if v["name"] == version.name)
+        self._spec.pop("schema", None)  # many are listed and never written: those cost no more than their definition
         self._kind = spec["names"]["kind"]
         self._api_version = f"{definition.group}/{version.name}"
-        self.schema: Object = _schema(self._spec)
-        self._node = Structural(self.schema)
-        self._rules = evaluator(self.schema)
-        self._nodes = {version.name: self._node}
+        self._nodes: dict[str, Structural] = {}
         self._types: dict[str, Type] = {}
         subresources = self._spec.get("subresources") or {}
         self._has_status = subresources.get("status") is not None
@@ -72,6 +73,16 @@ class Custom:
         self._served = Shape(kind=self._kind, api_version=self._api_version, fields_of=self._fields_of())
         stored_version = f"{definition.group}/{definition.storage}"
         self._storage = Shape(kind=self._kind, api_version=stored_version, fields_of=metadata_fields)
+
+    @cached_property
+    def _node(self) -> Structural:
+        node = self._schema_of(self._facts.name)
+        assert node is not None, "a definition has the version that it serves"
+        return node
+
+    @cached_property
+    def _rules(self) -> Judgement | None:
+        return evaluator(self._node.schema)
 
     def make_entry(self, *, in_step: bool, converted: ConvertedKV | None) -> CustomEntryMaker:
         """How entries are made of what is stored, or of what a conversion has made of that."""
@@ -86,7 +97,7 @@ class Custom:
 
     def _schema_of(self, version: str) -> Structural | None:
         if version not in self._nodes and version in self._versions:
-            self._nodes[version] = Structural(_schema(self._versions[version]))
+            self._nodes[version] = Structural(self._definition.schemas()[version])
         return self._nodes.get(version)
 
     def resource(self) -> Resource:
@@ -142,7 +153,7 @@ class Custom:
     def _type(self, version: str) -> Type:
         found = self._types.get(version)
         if found is None:
-            found = self._types[version] = object_type(Structural(_schema(self._versions[version])))
+            found = self._types[version] = object_type(Structural(self._definition.schemas()[version]))
         return found
 
     # Selecting
@@ -230,23 +241,23 @@ class Custom:
         if is_given:
             new["status"] = status
 
-    def _validate(self, _: Call, new: Object) -> list[FieldError]:
+    def _validate(self, call: Call, new: Object) -> list[FieldError]:
         found = validate(self._node, new)
         if self._scale is not None:
             found += validate_scale(self._scale, new)
         found += validate_embedded(self._node, new)
         found += duplicates(self._node, new)
-        return found + self._judged(found, new, None)
+        return found + self._judged(call, found, new, None)
 
-    def _validate_update(self, _: Call, new: Object, old: Object) -> list[FieldError]:
+    def _validate_update(self, call: Call, new: Object, old: Object) -> list[FieldError]:
         found = validate(self._node, new, old)
         if self._scale is not None:
             found += validate_scale(self._scale, new)
         found += validate_embedded(self._node, new)
         found += self._new_duplicates(new, old)
-        return found + self._judged(found, new, old)
+        return found + self._judged(call, found, new, old)
 
-    def _validate_status_update(self, _: Call, new: Object, old: Object) -> list[FieldError]:
+    def _validate_status_update(self, call: Call, new: Object, old: Object) -> list[FieldError]:
         found: list[FieldError] = []
         node = self._node.member("status")
         if "status" in new and node is not None:
@@ -254,23 +265,22 @@ class Custom:
         if self._scale is not None:
             found += validate_scale(self._scale, new, status_only=True)
         found += self._new_duplicates(new, old)
-        return found + self._judged(found, new, old)
+        return found + self._judged(call, found, new, old)
 
     def _new_duplicates(self, new: Object, old: Object) -> list[FieldError]:
         """What was doubled before may stay so."""
         found = list(duplicates(self._node, new))
         return [] if found and any(duplicates(self._node, old)) else found
 
-    def _judged(self, found: list[FieldError], new: Object, old: Object | None) -> list[FieldError]:
+    def _judged(self, call: Call, found: list[FieldError], new: Object, old: Object | None) -> list[FieldError]:
         if self._rules is None:
             return []
         if any(error.reason in _BLOCKING for error in found):
             return [invalid("<nil>", None, _NOT_CHECKED)]
-        return self._rules(new, old)
-
-
-def _schema(version: Object) -> Object:
-    return (version.get("schema") or {}).get("openAPIV3Schema") or {}
+        refused, warned_of = self._rules.judge(new, old)
+        for error in warned_of:
+            call.warn(str(error))
+        return refused
 
 
 def _content(obj: Object) -> Object:

@@ -106,7 +106,8 @@ class Renderer:
         kept = _kept(entry)
         converted: bytes | None = kept.get(self._resource.gvk)
         if converted is None:
-            converted = kept[self._resource.gvk] = orjson.dumps(conversion.from_stored(entry.object))
+            encoded = orjson.dumps(conversion.from_stored(entry.object))
+            converted = kept[self._resource.gvk] = bytes(memoryview(encoded))  # in no more memory than it needs
         return converted
 
     def _item(self, entry: Entry) -> bytes:

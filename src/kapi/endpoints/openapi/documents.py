@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -59,35 +59,42 @@ class Documents:
         self._kept: dict[str, tuple[object, Document]] = {}
         self._kept_custom: dict[str, tuple[GroupVersionEntry, CustomDocument]] = {}
 
-    def v3_paths(self) -> list[str]:
-        """Of group-versions, and of what only tells of them."""
-        paths = {"api", "apis", "version", *self._others}
-        for entry in self._catalogue.entries():
-            group = entry.group_version.group
-            tells = bool(group) and not is_custom(entry)
-            paths |= {_v3_path(entry.group_version), *({f"apis/{group}"} if tells else ())}
-        return sorted(paths)
+    def v3_all(self) -> Iterator[tuple[str, Document | CustomDocument]]:
+        """By path: of group-versions, and of what only tells of them."""
+        entries = self._entries()
+        for path in self._kept_custom.keys() - entries:
+            del self._kept_custom[path]
+        for path in sorted({*entries, *self._telling(entries)}):
+            yield path, self._document(path, entries.get(path))
 
     def v3(self, path: str) -> Document | CustomDocument | None:
         """The document of `apis/apps/v1`, or of the paths `apis` and `apis/apps` that only tell of groups."""
-        for entry in self._catalogue.entries():
-            if _v3_path(entry.group_version) == path:
-                if is_custom(entry):
-                    return self._custom(path, entry)
-                return self._make(path, entry, partial(_v3, entry))
-        if path in self.v3_paths():
-            return self._make(path, path, partial(_v3_root, path))
+        entries = self._entries()
+        if path in entries or path in self._telling(entries):
+            return self._document(path, entries.get(path))
         return None
 
+    def _entries(self) -> dict[str, GroupVersionEntry]:
+        return {_v3_path(entry.group_version): entry for entry in self._catalogue.entries()}
+
+    def _telling(self, entries: Mapping[str, GroupVersionEntry]) -> set[str]:
+        """The paths that only tell of groups, of which those of custom resources have none, and of other things."""
+        groups = {entry.group_version.group for entry in entries.values() if not is_custom(entry)}
+        return {"api", "apis", "version", *self._others, *(f"apis/{group}" for group in groups if group)}
+
+    def _document(self, path: str, entry: GroupVersionEntry | None) -> Document | CustomDocument:
+        if entry is None:
+            return self._make(path, path, partial(_v3_root, path))
+        return self._custom(path, entry) if is_custom(entry) else self._make(path, entry, partial(_v3, entry))
+
     def v2(self) -> Document:
-        entries = self._catalogue.entries()
-        versions = {_v3_path(entry.group_version) for entry in entries}
-        roots = [path for path in self.v3_paths() if path not in versions]
+        by_path = self._entries()
+        entries, roots = list(by_path.values()), sorted(self._telling(by_path) - by_path.keys())
         return self._make("v2", tuple(map(id, entries)), lambda: _v2(entries, roots))
 
     def _custom(self, path: str, entry: GroupVersionEntry) -> CustomDocument:
         kept = self._kept_custom.get(path)
-        if kept is None or kept[0] != entry:
+        if kept is None or (kept[0] is not entry and kept[0] != entry):
             kept = self._kept_custom[path] = (entry, CustomDocument(entry))
         return kept[1]
 

@@ -35,9 +35,7 @@ class OpenAPI:
 
     async def v3_index(self, call: Call) -> Response:
         paths = {}
-        for path in self._documents.v3_paths():
-            document = self._documents.v3(path)
-            assert document is not None, "a listed path has a document"
+        for path, document in self._documents.v3_all():
             paths[path] = {"serverRelativeURL": f"/openapi/v3/{path}?hash={document.hash}"}
             await asyncio.sleep(0)  # the first time, each is made here
         # As upstream, which lets Go guess the type.

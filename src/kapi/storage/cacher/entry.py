@@ -134,4 +134,6 @@ class EntryMaker:
         for name, value in decoded.items():
             if name not in ordered:
                 ordered[name] = value
-        return orjson.dumps(ordered, as_nothing, orjson.OPT_PASSTHROUGH_SUBCLASS)
+        encoded = orjson.dumps(ordered, as_nothing, orjson.OPT_PASSTHROUGH_SUBCLASS)
+        # Copied because it is kept: the encoder's own bytes hold several times the memory that they need.
+        return bytes(memoryview(encoded))
