@@ -46,6 +46,57 @@ def test_a_schema_that_is_not_structural_is_refused(group: Any, schema: Any, pro
     assert any(text.startswith(problem) for text in found), found
 
 
+EMBEDDED = {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True}
+POD = {"apiVersion": "v1", "kind": "Pod"}
+NUMBER = "json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string"
+
+
+@pytest.mark.parametrize(
+    ("schema", "problem"),
+    [
+        ({"default": {"kind": "Pod"}}, "default.apiVersion: Required value"),
+        ({"default": {**POD, "metadata": {"labels": {"a": 1}}}}, "default.metadata: Invalid value: "),
+        ({"default": {**POD, "kind": 1}}, "default.kind: Invalid value: 1: must be a string"),
+        (
+            {"properties": {"metadata": {"type": "object", "default": {"labels": {"a": 1}}}}},
+            'properties[metadata].default: Invalid value: {"labels":{"a":1}}: must result in valid metadata: '
+            f'metadata: Invalid value: {{"labels":{{"a":1}}}}: {NUMBER}',
+        ),
+        (
+            {
+                "properties": {
+                    "metadata": {"type": "object", "properties": {"name": {"type": "string", "default": "/"}}}
+                }
+            },
+            'properties[metadata].properties[name].default: Invalid value: "/": must result in valid metadata: '
+            "metadata.name: Invalid value: \"/\": may not contain '/'",
+        ),
+    ],
+)
+def test_a_default_must_make_a_resource_that_can_be(group: Any, schema: Any, problem: str) -> None:
+    found = group.define({"type": "object", "properties": {"f": {**EMBEDDED, **schema}}}).problems
+    assert len(found) == 1
+    assert found[0].startswith(f"{AT}.{problem}")
+
+
+def test_defaults_of_an_embedded_resource_are_written_without_what_its_metadata_cannot_hold(group: Any) -> None:
+    name = {"type": "object", "properties": {"name": {"type": "string", "default": "named"}}}
+    shape = {
+        "whole": {**EMBEDDED, "default": {**POD, "metadata": {"name": "a", "unknown": 1}, "free": 1}},
+        "part": {**EMBEDDED, "properties": {"metadata": {"type": "object", "default": {"name": "b", "unknown": 1}}}},
+        "deep": {**EMBEDDED, "properties": {"metadata": name}},
+    }
+    spec = {"type": "object", "properties": shape}
+    assert group.define({"type": "object", "properties": {"spec": spec}}).status == 201
+    created = group.create("x", spec={"part": {**POD}, "deep": {**POD, "metadata": {"labels": {"a": "b"}}}})
+    assert created.status == 201, created.body
+    assert created.body["spec"] == {
+        "whole": {**POD, "metadata": {"name": "a"}, "free": 1},
+        "part": {**POD, "metadata": {"name": "b"}},
+        "deep": {**POD, "metadata": {"labels": {"a": "b"}, "name": "named"}},
+    }
+
+
 def test_the_name_is_made_of_plural_and_group(group: Any) -> None:
     body = group.definition()
     body["metadata"]["name"] = f"bars.{group.name}"

@@ -3,52 +3,91 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
 
 from kapi.api.fields import FieldError, invalid
+from kapi.api.objects import Object
 from kapi.apiextensions.embedded import validate_embedded
 from kapi.apiextensions.rules import evaluator, has_rules
 from kapi.schema.empties import as_nothing
 from kapi.schema.structural import META_FIELDS, Structural
 from kapi.schema.structural_check import validate
-from kapi.schema.structural_settle import fresh, prune
+from kapi.schema.structural_settle import fresh, prune, settle_embedded
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a node is: in which resource, below which members of it (`[]`: an item), and if in that one's metadata."""
+
+    resource: Structural
+    below: tuple[str, ...] = ()
+    in_metadata: bool = False
+
+    def inside(self, key: str) -> _Place:
+        is_metadata = not self.below and key in META_FIELDS
+        return _Place(self.resource, (*self.below, key), self.in_metadata or is_metadata)
+
+    def surround(self, value: Any) -> Object:
+        """A resource that has nothing but this value."""
+        for key in reversed(self.below):
+            value = [value] if key == "[]" else {key: value}
+        return {"apiVersion": "validation/v1", "kind": "Validation", **value}
 
 
 def validate_defaults(schema: dict[str, object], path: str) -> list[FieldError]:
     if b'"default":' not in orjson.dumps(schema, as_nothing, orjson.OPT_PASSTHROUGH_SUBCLASS):
         return []
     root = Structural(schema)
-    return list(_below(root, path, is_resource=True)) if root.defaults_below else []
+    return list(_below(root, path, _Place(root)))
 
 
-def _node(node: Structural, path: str, *, in_metadata: bool) -> Iterator[FieldError]:
+def _node(node: Structural, path: str, place: _Place) -> Iterator[FieldError]:
+    if node.embedded:
+        place = _Place(node)
     if node.has_default:
-        yield from _default(node, f"{path}.default", in_metadata=in_metadata)
-    if node.defaults_below:
-        yield from _below(node, path, is_resource=node.embedded, in_metadata=in_metadata and not node.embedded)
+        yield from (_in_metadata if place.in_metadata else _default)(node, f"{path}.default", place)
+    yield from _below(node, path, place)
 
 
-def _below(node: Structural, path: str, *, is_resource: bool, in_metadata: bool = False) -> Iterator[FieldError]:
+def _below(node: Structural, path: str, place: _Place) -> Iterator[FieldError]:
     # Not inside additionalProperties: defaults there are refused elsewhere.
+    if not node.defaults_below:
+        return
     if node.items is not None:
-        yield from _node(node.items, f"{path}.items", in_metadata=in_metadata)
+        yield from _node(node.items, f"{path}.items", place.inside("[]"))
     for name, child in node.properties.items():
-        inner = in_metadata or (is_resource and name in META_FIELDS)
-        yield from _node(child, f"{path}.properties[{name}]", in_metadata=inner)
+        yield from _node(child, f"{path}.properties[{name}]", place.inside(name))
 
 
-def _default(node: Structural, path: str, *, in_metadata: bool) -> Iterator[FieldError]:
-    given = node.default
-    if not in_metadata:
-        unknown: list[str] = []
-        prune(node, fresh(given), unknown, forgiving=True)
-        if unknown:
-            yield invalid(path, given, "must not have unknown fields")
-    embedded = list(validate_embedded(node, given, path))
-    yield from embedded or validate(node, given, base=path)
+def _default(node: Structural, path: str, _: _Place) -> Iterator[FieldError]:
+    given, value = node.default, fresh(node.default)
+    malformed = settle_embedded(node, value, path)
+    unknown: list[str] = []
+    prune(node, fresh(value), unknown, forgiving=True)
+    if unknown:
+        yield invalid(path, given, "must not have unknown fields")
+    if malformed is not None:
+        yield malformed
+        return
+    embedded = list(validate_embedded(node, value, path))
+    yield from embedded or validate(node, value, base=path)
+
+
+def _in_metadata(node: Structural, path: str, place: _Place) -> Iterator[FieldError]:
+    """A default in the metadata of a resource is judged by what becomes of that."""
+    resource = place.surround(fresh(node.default))
+    malformed = settle_embedded(place.resource, resource, is_resource=True)
+    wrong = (
+        [malformed] if malformed is not None else list(validate_embedded(place.resource, resource, is_resource=True))
+    )
+    if wrong:
+        told = str(wrong[0]) if len(wrong) == 1 else f"[{', '.join(map(str, wrong))}]"
+        yield invalid(path, node.default, f"must result in valid metadata: {told}")
+    else:
+        yield from validate(node, node.default, base=path)
 
 
 def judge_defaults(schema: dict[str, Any], path: str) -> list[FieldError]:

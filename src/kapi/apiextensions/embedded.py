@@ -11,27 +11,17 @@ from kapi.api.names import dns_1035_label, path_segment
 from kapi.api.objects import Object
 from kapi.registry.metadata import validate_object_meta
 from kapi.schema.structural import Structural
+from kapi.schema.structural_embedded import embedded
 
 _MIXED_CASE = "may have mixed case, but should otherwise match: "
 
 
-def validate_embedded(node: Structural | None, value: Any, path: str = "") -> Iterator[FieldError]:
+def validate_embedded(
+    node: Structural, value: Any, path: str = "", *, is_resource: bool = False
+) -> Iterator[FieldError]:
     """What is wrong with the kinds and metadata of all resources embedded in a value."""
-    if node is None:
-        return
-    if value.__class__ is dict:
-        if node.embedded:
-            yield from _validate_resource(value, path)
-        for key, item in value.items():
-            if item.__class__ is dict or item.__class__ is list:
-                known = node.properties.get(key)
-                if known is not None:
-                    yield from validate_embedded(known, item, f"{path}.{key}" if path else key)
-                elif node.additional is not None:
-                    yield from validate_embedded(node.additional, item, f"{path}[{key}]")
-    elif value.__class__ is list:
-        for index, item in enumerate(value):
-            yield from validate_embedded(node.items, item, f"{path}[{index}]")
+    for at, resource in embedded(node, value, path, is_resource=is_resource):
+        yield from _validate_resource(resource, at)
 
 
 def _validate_resource(value: Object, path: str) -> Iterator[FieldError]:

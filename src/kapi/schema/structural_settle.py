@@ -16,6 +16,7 @@ from kapi.schema.compile import decode
 from kapi.schema.errors import TypeMismatch
 from kapi.schema.loader import META, named_type
 from kapi.schema.structural import META_FIELDS, Structural
+from kapi.schema.structural_embedded import embedded
 
 _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
 
@@ -163,6 +164,22 @@ def _embedded(
         raise _EmbeddedMalformed(".metadata", item, TypeMismatch(item, "v1.ObjectMeta").message)
 
 
+def settle_embedded(
+    node: Structural, value: Any, path: str = "", *, is_resource: bool = False, forgiving: bool = False
+) -> FieldError | None:
+    """Bring the kinds and metadata of all resources embedded in a value into shape; what is wrong with the first."""
+    for at, resource in embedded(node, value, path, is_resource=is_resource):
+        gone: list[str] = []
+        for key in [key for key in resource if key in META_FIELDS]:
+            try:
+                _embedded(resource, key, resource[key], [], forgiving=forgiving, gone=gone)
+            except _EmbeddedMalformed as malformed:
+                return invalid(f"{at}{malformed.suffix}".removeprefix("."), malformed.value, malformed.why)
+        for key in gone:
+            del resource[key]
+    return None
+
+
 def _settle_metadata(metadata: Object, *, forgiving: bool) -> list[str]:
     type_ = named_type(f"{META}.ObjectMeta")
     shown = orjson.dumps(metadata) if forgiving else b""
@@ -204,7 +221,7 @@ def _default_members(node: Structural, value: dict[str, Any]) -> None:
     properties = node.properties
     for key, child in properties.items():
         if child.has_default and (key not in value or (value[key] is None and not child.nullable)):
-            value[key] = fresh(child.default)
+            value[key] = _own_default(node, key, child)
     additional = node.additional
     for key, item in value.items():
         child_ = properties.get(key)
@@ -214,6 +231,16 @@ def _default_members(node: Structural, value: dict[str, Any]) -> None:
             if item is None and not additional.nullable:
                 value[key] = item = fresh(additional.default)
             apply_defaults(additional, item)
+
+
+def _own_default(node: Structural, key: str, child: Structural) -> Any:
+    """As upstream prunes defaults: metadata in them is brought into the shape that this server knows."""
+    default = fresh(child.default)
+    if node.embedded and key == "metadata":
+        _settle_metadata(default, forgiving=True)
+    else:
+        settle_embedded(child, default, forgiving=True)
+    return default
 
 
 def fresh(default: Any) -> Any:
