@@ -70,7 +70,7 @@ def string_check(schema: Mapping[str, Any]) -> Judge | None:
     is_format = format_check(format_) if format_ else None
     if low is None and high is None and not pattern and is_format is None:
         return None
-    compiled: list[Callable[[str], Any]] = []
+    compiled: list[Callable[[bytes], Any]] = []
 
     def check(value: str, problems: list[Problem]) -> int:
         if high is not None and len(value) > high:
