@@ -46,6 +46,12 @@ def test_a_schema_that_is_not_structural_is_refused(group: Any, schema: Any, pro
     assert any(text.startswith(problem) for text in found), found
 
 
+@pytest.mark.parametrize("schema", [{"properties": {}}, {"description": "anything"}])
+def test_a_schema_must_say_that_it_is_of_objects(group: Any, schema: Any) -> None:
+    at = "spec.validation.openAPIV3Schema.type"
+    assert group.define(schema).problems == [f"{at}: Required value: must not be empty at the root"]
+
+
 EMBEDDED = {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True}
 POD = {"apiVersion": "v1", "kind": "Pod"}
 NUMBER = "json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string"
