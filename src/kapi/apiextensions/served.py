@@ -47,7 +47,7 @@ class Served:
         self._changed = changed
         self._definitions: dict[str, Definition] = {}
         self._groups: dict[str, dict[str, Definition]] = {}  # by group and plural
-        self._endpoints: dict[tuple[str, str], Endpoint] = {}
+        self._endpoints: dict[str, dict[str, Endpoint]] = {}  # by definition and version; made when asked for
         self._entries: dict[str, list[GroupVersionEntry]] = {}  # by group; made when asked for
         self._loaded = False
         self._followers: list[Callable[[GroupVersion], None]] = []
@@ -137,8 +137,7 @@ class Served:
             self._put(replace(waiting))
 
     def _drop_endpoints(self, name: str) -> None:
-        for key in [key for key in self._endpoints if key[0] == name]:
-            endpoint = self._endpoints.pop(key)
+        for endpoint in self._endpoints.pop(name, {}).values():
             endpoint.store.objects.cacher.end_watches()
             self.retired.append(endpoint)
 
@@ -172,10 +171,12 @@ class Served:
     # Serving
 
     def endpoint(self, definition: Definition, version: DefinedVersion) -> Endpoint:
-        key = (definition.name, version.name)
-        found = self._endpoints.get(key)
+        endpoints = self._endpoints.get(definition.name)
+        if endpoints is None:
+            endpoints = self._endpoints[definition.name] = {}
+        found = endpoints.get(version.name)
         if found is None:
-            found = self._endpoints[key] = self._build(definition, version)
+            found = endpoints[version.name] = self._build(definition, version)
         return found
 
     def _build(self, definition: Definition, version: DefinedVersion) -> Endpoint:

@@ -78,7 +78,7 @@ class Watchers:
     def remove(self, watcher: Watcher) -> None:
         self._replaying.discard(watcher)
         if self._live.pop(watcher, watcher) is None:
-            self._routes.clear()
+            self._forget_routes(watcher.prefix)
 
     def close(self, error: StorageError) -> None:
         for watcher in [*self._live, *self._replaying]:
@@ -124,7 +124,12 @@ class Watchers:
     def _go_live(self, watcher: Watcher) -> None:
         watcher.live = True
         self._live[watcher] = None
-        self._routes.clear()
+        self._forget_routes(watcher.prefix)
+
+    def _forget_routes(self, prefix: str) -> None:
+        """Those that a watch of that prefix changes: among a thousand resources one more concerns few of them."""
+        for directory in [d for d in self._routes if d.startswith(prefix) or prefix.startswith(d)]:
+            del self._routes[directory]
 
     def _replay(self, watcher: Watcher, revisions: list[int], upto: int) -> None:
         """Deliver for a few milliseconds, then let the loop go round. `revisions`: those up to `upto`, newest first."""
