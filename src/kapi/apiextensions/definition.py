@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kapi.api.objects import Object, Revision
+from kapi.apiextensions.approval import is_protected
 from kapi.storage.cacher.entry import Entry
 
 FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
+NO_CONFLICTS = {"status": "True", "reason": "NoConflicts", "message": "no conflicts found"}
 
 
 class DefinedNames(NamedTuple):
@@ -69,6 +71,7 @@ class Definition:
     terminating: bool
     versions: tuple[DefinedVersion, ...]
     by_webhook: bool  # how its versions are converted into each other
+    settled_as: DefinedNames | None  # the names that its status has, when that is complete
 
     @property
     def webhook(self) -> Object:
@@ -110,6 +113,7 @@ def read(entry: Entry) -> Definition:
     status = obj.get("status") or {}
     names = DefinedNames.of(spec["names"])
     generation = metadata.get("generation", 1)
+    accepted = DefinedNames.of(status.get("acceptedNames") or {})
     return Definition(
         entry=entry,
         name=metadata["name"],
@@ -119,13 +123,22 @@ def read(entry: Entry) -> Definition:
         since=Revision(0) if generation == 1 else entry.revision,
         namespaced=spec.get("scope") == "Namespaced",
         requested=names,
-        accepted=DefinedNames.of(status.get("acceptedNames") or {}),
+        accepted=accepted,
         conflict=None,
         established=is_true(obj, "Established"),
         terminating=is_true(obj, "Terminating"),
         versions=_versions(spec),
         by_webhook=(spec.get("conversion") or {}).get("strategy") == "Webhook",
+        settled_as=accepted if _is_settled(obj) else None,
     )
+
+
+def _is_settled(obj: Object) -> bool:
+    """Whether its status says all there is to say while its names are its own."""
+    if obj["metadata"].get("deletionTimestamp") or is_protected(obj["spec"]["group"]):
+        return False
+    accepted = condition(obj, "NamesAccepted") or {}
+    return is_true(obj, "Established") and NO_CONFLICTS.items() <= accepted.items()
 
 
 def _versions(spec: Object) -> tuple[DefinedVersion, ...]:

@@ -13,7 +13,7 @@ from kapi.api.clock import Clock, rfc3339
 from kapi.api.objects import Object
 from kapi.apiextensions.approval import approval_condition
 from kapi.apiextensions.cleanup import Instances
-from kapi.apiextensions.definition import FINALIZER, Definition, condition
+from kapi.apiextensions.definition import FINALIZER, NO_CONFLICTS, Definition, condition
 from kapi.apiextensions.served import Served
 from kapi.endpoints.install import Installer
 from kapi.storage import kv
@@ -59,6 +59,8 @@ class Upkeep:
             self._forget(name)
             self._written.pop(name, None)
             return
+        if definition.conflict is None and definition.settled_as == definition.accepted:
+            return  # as nearly all are, nearly always
         obj = definition.entry.object
         metadata = obj["metadata"]
         if metadata.get("deletionTimestamp"):
@@ -85,7 +87,7 @@ class Upkeep:
         before = (status.get("acceptedNames"), [dict(c) for c in status.get("conditions") or ()])
         status["acceptedNames"] = definition.accepted.told
         if definition.conflict is None:
-            self._set(obj, "NamesAccepted", "True", "NoConflicts", "no conflicts found")
+            self._set(obj, "NamesAccepted", *NO_CONFLICTS.values())
             if not definition.established:
                 self._set(obj, "Established", "True", "InitialNamesAccepted", "the initial names have been accepted")
         else:
