@@ -76,16 +76,18 @@ class Catalogue:
     def add(self, source: Callable[[], Iterable[GroupVersionEntry]]) -> None:
         self._sources.append(source)
 
-    def entries(self) -> list[GroupVersionEntry]:
-        """All group-versions, best first; the legacy group is among them."""
+    def entries(self, group: str | None = None) -> list[GroupVersionEntry]:
+        """All group-versions (of that group), best first; the legacy group is among them."""
         served = [entry for source in self._sources for entry in source()]
+        if group is not None:
+            served = [entry for entry in served if entry.group_version.group == group]
         # A name that was registered for what is served here anyway adds nothing to it.
         told = {entry.group_version for entry in served if entry.resources}
         found = [entry for entry in served if entry.resources or entry.group_version not in told]
         best: dict[str, int] = {}
         for entry in found:
-            group = entry.group_version.group
-            best[group] = max(best.get(group, 0), entry.priority)
+            name = entry.group_version.group
+            best[name] = max(best.get(name, 0), entry.priority)
         return sorted(
             found,
             key=lambda e: (-best[e.group_version.group], e.group_version.group, -e.version_priority),
@@ -98,7 +100,7 @@ class Catalogue:
         return groups
 
     def group(self, name: str) -> list[GroupVersionEntry]:
-        return self.groups().get(name, [])
+        return self.entries(name)
 
 
 def storage_version_hash(group: str, version: str, kind: str) -> str:
@@ -200,14 +202,30 @@ def aggregated_version(accept: str | None) -> str | None:
     return None
 
 
-async def aggregated_answer(call: Call, groups: Iterable[list[GroupVersionEntry]], version: str) -> Response:
-    document = {
-        "kind": "APIGroupDiscoveryList",
-        "apiVersion": f"{_AGGREGATED}/{version}",
-        "metadata": {},
-        "items": [_group_discovery(versions) for versions in groups],
-    }
-    body = orjson.dumps(document)
+class AggregatedGroups:
+    """The groups' parts of an aggregated document, each encoded once until something changes in it."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[list[GroupVersionEntry], bytes]] = {}
+
+    def encode(self, groups: Iterable[list[GroupVersionEntry]]) -> bytes:
+        """A JSON list of all that are there now."""
+        kept: dict[str, tuple[list[GroupVersionEntry], bytes]] = {}
+        for versions in groups:
+            name = versions[0].group_version.group
+            known = self._kept.get(name)
+            kept[name] = (
+                known
+                if known is not None and known[0] == versions
+                else (versions, orjson.dumps(_group_discovery(versions)))
+            )
+        self._kept = kept
+        return b"[%b]" % b",".join([part for _, part in kept.values()])
+
+
+async def aggregated_answer(call: Call, items: bytes, version: str) -> Response:
+    head = {"kind": "APIGroupDiscoveryList", "apiVersion": f"{_AGGREGATED}/{version}", "metadata": {}}
+    body = b'%b,"items":%b}' % (orjson.dumps(head)[:-1], items)
     tag = hashlib.sha512(body).hexdigest().upper()
     headers = [(b"etag", f'"{tag}"'.encode()), (b"vary", b"Accept"), (b"cache-control", b"public")]
     if call.request.headers.get("if-none-match") == f'"{tag}"':

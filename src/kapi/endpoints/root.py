@@ -16,6 +16,8 @@ class Roots:
     def __init__(self, catalogue: discovery.Catalogue, address: str) -> None:
         self._catalogue = catalogue
         self._address = address
+        self._legacy = discovery.AggregatedGroups()
+        self._named = discovery.AggregatedGroups()
 
     async def api(self, call: Call) -> Response:
         """`/api`, and what is below it but belongs to no group-version."""
@@ -25,7 +27,8 @@ class Roots:
             version = discovery.aggregated_version(call.request.headers.get("accept"))
             if version is not None and call.request.method == "GET":
                 legacy = self._catalogue.group("")
-                return await discovery.aggregated_answer(call, [legacy] if legacy else [], version)
+                items = self._legacy.encode([legacy] if legacy else [])
+                return await discovery.aggregated_answer(call, items, version)
             return await discovery.answer(call, discovery.api_versions(self._address))
         except APIError as error:
             return failure(call, error)
@@ -52,6 +55,6 @@ class Roots:
         version = discovery.aggregated_version(call.request.headers.get("accept"))
         if version is not None:
             groups = [v for name, v in self._catalogue.groups().items() if name]
-            return await discovery.aggregated_answer(call, groups, version)
+            return await discovery.aggregated_answer(call, self._named.encode(groups), version)
         # As upstream's aggregator: the list of groups is told whatever the method.
         return await discovery.answer(call, discovery.api_group_list(self._catalogue), any_method=True)
