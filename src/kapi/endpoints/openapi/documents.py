@@ -90,7 +90,7 @@ class Documents:
     def v2(self) -> Document:
         by_path = self._entries()
         entries, roots = list(by_path.values()), sorted(self._telling(by_path) - by_path.keys())
-        return self._make("v2", tuple(map(id, entries)), lambda: _v2(entries, roots))
+        return self._make("v2", tuple(entries), lambda: _v2(entries, roots))
 
     def _custom(self, path: str, entry: GroupVersionEntry) -> CustomDocument:
         kept = self._kept_custom.get(path)
