@@ -111,8 +111,7 @@ async def _open_unless_stopped(completed: CompletedOptions, stop: asyncio.Event)
 async def _serve(
     prepared: PreparedServer, stop: asyncio.Event, on_ready: Callable[[Ready], None] | None, began: float
 ) -> None:
-    # What was made so far lives as long as the process: the collector need not look at it again.
-    gc.collect()
+    # What was made so far lives as long as the process: the collector need not look at it again, nor even once.
     gc.freeze()
     gc.enable()
     announcing = asyncio.create_task(_announce(prepared, on_ready, began))

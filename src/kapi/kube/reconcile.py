@@ -26,8 +26,9 @@ def reconciled_role(found: Object, wanted: Object) -> Object | None:
         if missing:
             new["aggregationRule"] = {"clusterRoleSelectors": have + missing}
     else:
-        rules = found.get("rules") or []
-        missing = uncovered(rules, wanted.get("rules") or [])
+        rules, needed = found.get("rules") or [], wanted.get("rules") or []
+        # Nearly always they are as they were made, and every start asks.
+        missing = [] if rules == needed else uncovered(rules, needed)
         if missing:
             new["rules"] = rules + missing
     return new if new != found else None
