@@ -29,7 +29,6 @@ from kapi.telemetry.log import log
 from kapi.wire import loop
 from kapi.wire.memory import keep_freed_memory
 
-
 # Requests leave few cycles behind: the collector looks every so many objects, and rarely at those that stayed.
 _COLLECT_AFTER = (20_000, 20, 50)
 
