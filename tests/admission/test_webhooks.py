@@ -184,6 +184,19 @@ def test_a_webhook_cannot_lock_its_own_configuration(webhooks: Webhooks) -> None
     assert webhooks.create(config_map("a"))[0] == 201
 
 
+def test_reviews_are_not_put_before_webhooks(webhooks: Webhooks) -> None:
+    rule = {
+        "apiGroups": ["authentication.k8s.io", "authorization.k8s.io"],
+        "apiVersions": ["*"],
+        "operations": ["*"],
+        "resources": ["*"],
+    }
+    webhooks.validating("/reviews", answer(allowed=False), rules=[rule], namespaceSelector={})
+    review = {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}
+    status, body = webhooks.place.client.call("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review)
+    assert (status, webhooks.called()) == (201, []), body
+
+
 def test_match_conditions_choose_requests(webhooks: Webhooks) -> None:
     conditions = [{"name": "data", "expression": "has(object.data) && size(object.data) > 1"}]
     webhooks.validating("/many", answer(allowed=False), matchConditions=conditions)

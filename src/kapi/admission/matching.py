@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from kapi.admission.lookup import Lookup, decoded
-from kapi.admission.resources import NAMESPACES
+from kapi.admission.resources import NAMESPACES, REVIEWS
 from kapi.api.errors import NotFound
 from kapi.api.gvk import GroupVersionKind, GroupVersionResource
 from kapi.api.objects import Object
@@ -28,7 +28,7 @@ POLICY_CONFIGURATION: Final = frozenset(
     for suffix in ("ies", "ybindings")
 )
 # As upstream, webhooks see none of the configuration, while policies see that of webhooks.
-WEBHOOK_EXEMPT: Final = POLICY_CONFIGURATION | {
+WEBHOOK_EXEMPT: Final = POLICY_CONFIGURATION | REVIEWS | {
     (_GROUP, "validatingwebhookconfigurations"),
     (_GROUP, "mutatingwebhookconfigurations"),
 }

@@ -35,3 +35,14 @@ STORAGE_CLASSES: Final = GroupResource("storage.k8s.io", "storageclasses")
 VALIDATING_WEBHOOKS: Final = GroupResource("admissionregistration.k8s.io", "validatingwebhookconfigurations")
 VALIDATING_POLICIES: Final = GroupResource("admissionregistration.k8s.io", "validatingadmissionpolicies")
 VALIDATING_POLICY_BINDINGS: Final = GroupResource("admissionregistration.k8s.io", "validatingadmissionpolicybindings")
+# As upstream: whoever judges these could lock everybody out, so neither policies nor webhooks are asked about them.
+REVIEWS: Final = frozenset(
+    (
+        GroupResource("authentication.k8s.io", "selfsubjectreviews"),
+        GroupResource("authentication.k8s.io", "tokenreviews"),
+        GroupResource("authorization.k8s.io", "localsubjectaccessreviews"),
+        GroupResource("authorization.k8s.io", "selfsubjectaccessreviews"),
+        GroupResource("authorization.k8s.io", "selfsubjectrulesreviews"),
+        GroupResource("authorization.k8s.io", "subjectaccessreviews"),
+    )
+)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import orjson
@@ -15,7 +14,10 @@ from kapi.admission.resources import PODS
 from kapi.admission.services import Services
 from kapi.api.clock import Clock
 from kapi.api.duration import format_duration
+from kapi.api.expiring import ExpiringCache
 from kapi.api.objects import Object
+from kapi.proxy.backoff import AUTH_BACKOFF, with_backoff
+from kapi.proxy.hook_clients import USER_AGENT
 from kapi.proxy.kubeconfig import KubeconfigError, load_server
 from kapi.proxy.reviews import ReviewError, send_review
 from kapi.registry.attributes import Attributes
@@ -23,7 +25,7 @@ from kapi.wire.client import HTTPClient
 
 _PREFIX = "imagepolicywebhook.image-policy.k8s.io/"
 _EPHEMERAL = "ephemeralcontainers"
-_TIMEOUT, _TRIES, _CACHED = 30.0, 5, 1024
+_TIMEOUT, _CACHED = 30.0, 1024
 _SECOND, _MILLISECOND = 1_000_000_000, 1_000_000
 
 
@@ -68,8 +70,8 @@ class ImagePolicyWebhook:
     def __init__(self, settings: Settings, client: HTTPClient, clock: Clock) -> None:
         self._settings = settings
         self._client = client
-        self._clock = clock
-        self._known: dict[bytes, tuple[float, Object]] = {}  # until when, by what was asked
+        self._backoff = replace(AUTH_BACKOFF, seconds=settings.backoff)
+        self._known: ExpiringCache[bytes, Object] = ExpiringCache(_CACHED, clock)  # by what was asked
 
     def hooks(self) -> tuple[Hook, ...]:
         return (validating(self.validate, "CREATE", "UPDATE", of=[PODS], at=("", _EPHEMERAL)),)
@@ -99,32 +101,19 @@ class ImagePolicyWebhook:
 
     async def _judged(self, spec: Object) -> Object:
         key = orjson.dumps(spec, option=orjson.OPT_SORT_KEYS)
-        now = self._clock.monotonic()
-        until, status = self._known.get(key, (0.0, {}))
-        if now < until:
-            return status
-        status = await self._ask(spec)
+        known = self._known.get(key)
+        if known is not None:
+            return known
+        status = await with_backoff(self._backoff, lambda: self._ask(spec))
         settings = self._settings
-        if len(self._known) >= _CACHED:
-            del self._known[next(iter(self._known))]
-        self._known[key] = (now + (settings.allow_ttl if status.get("allowed") else settings.deny_ttl), status)
+        self._known.put(key, status, settings.allow_ttl if status.get("allowed") else settings.deny_ttl)
         return status
 
     async def _ask(self, spec: Object) -> Object:
         review: Object = {"apiVersion": "imagepolicy.k8s.io/v1alpha1", "kind": "ImageReview", "spec": spec}
-        wait = self._settings.backoff
-        for left in reversed(range(_TRIES)):
-            try:
-                agent = b"kube-apiserver-admission"
-                returned = await send_review(self._client, "", review, timeout=_TIMEOUT, user_agent=agent)
-                return returned.get("status") or {}
-            except ReviewError as error:
-                # As upstream: what may pass is tried again.
-                if not left or (error.code and error.code < 500 and error.code != 429):
-                    raise
-            await asyncio.sleep(wait)
-            wait *= 1.5
-        raise AssertionError("unreachable: the last try returns or raises")
+        returned = await send_review(self._client, "", review, timeout=_TIMEOUT, user_agent=USER_AGENT)
+        status: Object = returned.get("status") or {}
+        return status
 
 
 def _is_meant(annotation: str) -> bool:

@@ -12,7 +12,7 @@ from kapi.admission.policy.params import Misconfigured, collect, param_store
 from kapi.admission.policy.source import Binding, Policy
 from kapi.admission.questions import Questions
 from kapi.admission.request import admission_request, namespace_of
-from kapi.admission.resources import NAMESPACES
+from kapi.admission.resources import NAMESPACES, REVIEWS
 from kapi.admission.services import Services
 from kapi.admission.versions import NotConverted
 from kapi.api.errors import APIError, NotFound
@@ -22,16 +22,7 @@ from kapi.registry.attributes import Attributes
 E = TypeVar("E")
 Complain = Callable[[Policy[Any], Binding | None, str], None]
 
-# As upstream: policies that judge these could lock everybody out.
-_REVIEWS = (
-    ("authentication.k8s.io", "selfsubjectreviews"),
-    ("authentication.k8s.io", "tokenreviews"),
-    ("authorization.k8s.io", "localsubjectaccessreviews"),
-    ("authorization.k8s.io", "selfsubjectaccessreviews"),
-    ("authorization.k8s.io", "selfsubjectrulesreviews"),
-    ("authorization.k8s.io", "subjectaccessreviews"),
-)
-EXEMPT = POLICY_CONFIGURATION | frozenset(_REVIEWS)
+EXEMPT = POLICY_CONFIGURATION | REVIEWS
 
 
 class Bound(NamedTuple):

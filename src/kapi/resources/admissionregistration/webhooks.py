@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kapi.admission.resources import REVIEWS
 from kapi.api.call import Call
 from kapi.api.fields import FieldError, duplicate, invalid, not_supported, required
 from kapi.api.names import dns_1035_label, dns_subdomain
@@ -25,17 +26,6 @@ _VERSIONS = ("v1", "v1beta1")
 _HARMLESS = ("None", "NoneOnDryRun")
 _SIDE_EFFECTS = ("None", "NoneOnDryRun", "Some", "Unknown")
 _REINVOCATION = ("IfNeeded", "Never")
-# Reviews are never sent to webhooks.
-_EXCLUDED = frozenset(
-    (
-        ("authentication.k8s.io", "selfsubjectreviews"),
-        ("authentication.k8s.io", "tokenreviews"),
-        ("authorization.k8s.io", "localsubjectaccessreviews"),
-        ("authorization.k8s.io", "selfsubjectaccessreviews"),
-        ("authorization.k8s.io", "selfsubjectrulesreviews"),
-        ("authorization.k8s.io", "subjectaccessreviews"),
-    )
-)
 
 
 def _default(*, mutating: bool) -> Callable[[Object], None]:
@@ -154,7 +144,7 @@ def _warnings(_: Call, new: Object, old: Object | None) -> list[str]:
             groups, resources = rule.get("apiGroups") or [], rule.get("resources") or []
             if "*" in groups or "*" in resources:
                 continue
-            named = dict.fromkeys((g, r) for g in groups for r in resources if (g, r) in _EXCLUDED)
+            named = dict.fromkeys((g, r) for g in groups for r in resources if (g, r) in REVIEWS)
             why = "is excluded from admission webhooks; this rule will have no effect"
             found += [f"webhooks[{i}].rules[{j}]: {resource}.{group} {why}" for group, resource in named]
     return found
