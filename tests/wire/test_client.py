@@ -106,6 +106,21 @@ def test_a_body_without_a_length_lasts_until_the_connection_ends(run: Any) -> No
     run(scenario())
 
 
+def test_a_redirection_is_an_answer_and_is_not_followed(run: Any) -> None:
+    """Credentials must not go where another server points."""
+
+    async def scenario() -> None:
+        async with raw_server() as elsewhere:
+            moved = f"HTTP/1.1 307 Moved\r\nLocation: http://127.0.0.1:{elsewhere}/\r\nContent-Length: 0\r\n\r\n"
+            async with raw_server(moved.encode()) as port:
+                server = Server(url=f"http://127.0.0.1:{port}", headers=((b"Authorization", b"Bearer secret"),))
+                client = HTTPClient(server)
+                assert (await client.request("POST", "/", b"{}", timeout=10)).status == 307
+                client.close()
+
+    run(scenario())
+
+
 def test_nobody_listens(run: Any) -> None:
     async def scenario() -> None:
         with socket.socket() as unused:
