@@ -28,10 +28,14 @@ POLICY_CONFIGURATION: Final = frozenset(
     for suffix in ("ies", "ybindings")
 )
 # As upstream, webhooks see none of the configuration, while policies see that of webhooks.
-WEBHOOK_EXEMPT: Final = POLICY_CONFIGURATION | REVIEWS | {
-    (_GROUP, "validatingwebhookconfigurations"),
-    (_GROUP, "mutatingwebhookconfigurations"),
-}
+WEBHOOK_EXEMPT: Final = (
+    POLICY_CONFIGURATION
+    | REVIEWS
+    | {
+        (_GROUP, "validatingwebhookconfigurations"),
+        (_GROUP, "mutatingwebhookconfigurations"),
+    }
+)
 
 
 class Match(NamedTuple):
