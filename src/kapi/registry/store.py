@@ -26,6 +26,7 @@ from kapi.registry.options import DeleteOptions, WriteOptions
 from kapi.registry.resource import Finish, Resource
 from kapi.registry.strategy import Strategy
 from kapi.registry.translate import storage_errors
+from kapi.storage import kv
 from kapi.storage.cacher.entry import Entry
 from kapi.storage.objects import KEEP, Decision, Listing, ObjectStore, Query, Remove, Write
 
@@ -72,8 +73,11 @@ class Store:
 
     async def get(self, namespace: str, name: str, revision: Revision | None = None) -> Entry:
         key = self.key(namespace, name)
-        with storage_errors(self.resource.group_resource, name, wanted=revision or 0):
+        try:
             entry = await self.objects.get(key, revision)
+        except kv.StorageError:
+            with storage_errors(self.resource.group_resource, name, wanted=revision or 0):
+                raise
         if entry is None:
             raise errors.NotFound(self.resource.group_resource, name)
         return entry
