@@ -114,6 +114,11 @@ def test_no_more_unknown_fields_are_kept_than_upstream_keeps() -> None:
             "array into Go struct field ResourceQuotaSpec.spec.hard of type v1.ResourceList",
         ),
         ("Secret", {"data": {"a": 1}}, "number into Go struct field Secret.data of type []uint8"),
+        (
+            "PersistentVolume",
+            {"spec": {"accessModes": [7]}},
+            "number into Go struct field PersistentVolumeSpec.spec.accessModes of type v1.PersistentVolumeAccessMode",
+        ),
     ],
 )
 def test_a_value_of_the_wrong_type_is_named_as_go_names_it(kind: str, value: Any, message: str) -> None:

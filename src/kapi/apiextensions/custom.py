@@ -126,7 +126,8 @@ class Custom:
                 list_kind=accepted.list_kind,
             ),
             given_schema=cache(lambda: object_type(self._node)),
-            untyped=Untyped(settle=self._settle, convert=self._convert if len(self._versions) > 1 else None),
+            convert=self._convert if len(self._versions) > 1 else None,
+            untyped=Untyped(settle=self._settle),
         )
 
     # Decoding

@@ -167,7 +167,7 @@ class Patching:
             force=self._options.force,
             subresource=subresource,
             reset=strategy.reset,
-            convert=resource.untyped.convert if resource.untyped is not None else None,
+            convert=resource.convert,
         )
         try:
             new = apply(live, self._patch, resource.schema, by)

@@ -82,7 +82,7 @@ def track(call: Call, endpoint: Endpoint, live: Object | None, new: Object, opti
             now=rfc3339(endpoint.store.clock.now()),
             subresource=call.info.subresource,
             reset=strategy_of(call, endpoint).reset,
-            convert=resource.untyped.convert if resource.untyped is not None else None,
+            convert=resource.convert,
         )
     except PatchError:
         # As upstream: a write does not fail for want of a conversion, its managers just stay as they were.

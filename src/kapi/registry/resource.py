@@ -112,7 +112,6 @@ class Untyped:
     """
 
     settle: Callable[[Object], list[str]]
-    convert: Convert | None = None  # to other versions, for the fields that managers own there
 
 
 class StoreHooks(Protocol):
@@ -161,6 +160,7 @@ class Resource:
     deprecated: str = ""  # what every request is warned of
     virtual: Virtual | None = None
     conversion: Conversion | None = None
+    convert: Convert | None = None  # to other versions, for the fields that managers own there
     hooks: StoreHooks | None = None
     given_names: Names | None = None
     given_schema: Callable[[], Type] | None = None

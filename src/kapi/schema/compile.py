@@ -57,20 +57,21 @@ def zero(type_: Type) -> Any:
     return compiled(type_).zero()
 
 
-def compiled(type_: Type) -> Compiled:
+def compiled(type_: Type, go_type: str = "") -> Compiled:
+    """`go_type` is what Go calls it, where that is known: `[]types.UID`, whose schema is one of strings."""
     found: Compiled | None = type_.compiled
     if found is None:
-        found = type_.compiled = _compile(type_)
+        found = type_.compiled = _compile(type_, go_type)
     return found
 
 
-def _compile(type_: Type) -> Compiled:
+def _compile(type_: Type, go_type: str) -> Compiled:
     if type_.kind == "object":
         return _Struct(type_).compiled()
     if type_.kind == "list":
-        return Compiled(list, _list(type_), _nothing)
+        return Compiled(list, _list(type_, go_type), _nothing)
     if type_.kind == "map":
-        return Compiled(dict, _map(type_), _nothing)
+        return Compiled(dict, _map(type_, go_type), _nothing)
     if type_.format.startswith("schema-or-"):
         from kapi.schema.json_schema import schema_or  # only CRDs have these
 
@@ -151,8 +152,9 @@ class _Struct:
         entries: dict[str, _Entry] = {}
         always: list[tuple[str, Make]] = []
         for name, field in self._type.fields.items():
-            found = compiled(field.type)
-            entries[name] = _Entry(found.accepts, _drops_empty(field), found.decode, _go_type(field))
+            go_type = _go_type(field)
+            found = compiled(field.type, go_type)
+            entries[name] = _Entry(found.accepts, _drops_empty(field), found.decode, go_type)
             make = _written_when_absent(field, found)
             if make is not None:
                 always.append((name, make))
@@ -197,23 +199,24 @@ def _written_when_absent(field: Field, found: Compiled) -> Make | None:
     return found.zero
 
 
-def _element(type_: Type) -> tuple[Compiled, str]:
+def _element(type_: Type, go_type: str, prefix: str) -> tuple[Compiled, str]:
     """The compiled type of a list's or map's elements, and what Go calls it."""
     element = type_.element
     if element is None:
         return Compiled(None, None, _nothing), ""
-    found = compiled(element)
+    name = go_type.removeprefix(prefix) if go_type.startswith(prefix) else go_name(element)
+    found = compiled(element, name)
     if element.format == "byte":
         found = found._replace(zero=str)  # as bytes without content are read back from the store
-    return found, go_name(element)
+    return found, name
 
 
-def _list(type_: Type) -> Decode:
+def _list(type_: Type, of: str) -> Decode:
     plan: list[tuple[Compiled, str]] = []
 
     def decode_list(value: list[Any], problems: list[str]) -> list[Any]:
         if not plan:
-            plan.append(_element(type_))
+            plan.append(_element(type_, of, "[]"))
         (accepts, check, make), go_type = plan[0]
         mark = len(problems)
         for index, item in enumerate(value):
@@ -233,12 +236,12 @@ def _list(type_: Type) -> Decode:
     return decode_list
 
 
-def _map(type_: Type) -> Decode:
+def _map(type_: Type, of: str) -> Decode:
     plan: list[tuple[Compiled, str]] = []
 
     def decode_map(value: dict[str, Any], problems: list[str]) -> dict[str, Any]:
         if not plan:
-            plan.append(_element(type_))
+            plan.append(_element(type_, of, "map[string]"))
         (accepts, check, make), go_type = plan[0]
         mark = len(problems)
         for key, item in value.items():

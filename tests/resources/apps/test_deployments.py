@@ -26,6 +26,8 @@ def test_a_strategy_is_known_and_lets_something_move(api: Any, workload: Any) ->
         'spec.strategy: Unsupported value: {"Type":"Slowly","RollingUpdate":null}: '
         'supported values: "Recreate", "RollingUpdate"'
     ]
+    ordered = api.create(PATH, workload(strategy={"type": "Slowly", "rollingUpdate": {"maxSurge": "1%"}}))
+    assert '{"Type":"Slowly","RollingUpdate":{"MaxUnavailable":0,"MaxSurge":"1%"}}' in ordered.problems[0]
     stuck = api.create(PATH, workload(strategy={"rollingUpdate": {"maxSurge": 0, "maxUnavailable": "0%"}}))
     assert stuck.problems == [
         'spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "0%": may not be 0 when `maxSurge` is 0'
@@ -62,6 +64,14 @@ def test_the_selector_is_immutable(api: Any, workload: Any) -> None:
     assert api.put(f"{PATH}/web", changed).problems == [
         'spec.selector: Invalid value: {"matchLabels":{"a":"b","app":"web"}}: field is immutable'
     ]
+
+
+def test_a_selector_is_shown_as_its_type_orders_it(api: Any, workload: Any) -> None:
+    odd = {"matchExpressions": [{"values": ["x"], "key": "a"}], "matchLabels": {"app": "web"}}
+    assert api.create(PATH, workload(selector=odd)).problems[-1] == (
+        'spec.selector: Invalid value: {"matchLabels":{"app":"web"},'
+        '"matchExpressions":[{"key":"a","operator":"","values":["x"]}]}: invalid label selector'
+    )
 
 
 def test_the_generation_rises_with_the_spec_and_with_annotations_only(api: Any, workload: Any) -> None:

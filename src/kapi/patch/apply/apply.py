@@ -107,7 +107,7 @@ def _created(config: Object, shape: Shape, by: Applier) -> Object:
 
 def _applied(live: Object, config: Object, shape: Shape, managers: Managers, by: Applier, *, force: bool) -> Object:
     me = managed.applier(by.manager, by.subresource)
-    managers = {who: owned._replace(fields=reconciled(owned.fields, shape)) for who, owned in managers.items()}
+    managers = _reconciled(managers, live, shape, by)
     last = managers.pop(me, None)
     fields = _owned_by(config, shape, by)
     mine = Owned(fields, by.api_version, last.time if last is not None else None)
@@ -125,6 +125,19 @@ def _applied(live: Object, config: Object, shape: Shape, managers: Managers, by:
     result = copied(new)
     managed.store(result, left)
     return result
+
+
+def _reconciled(managers: Managers, live: Object, shape: Shape, by: Applier) -> Managers:
+    """The managers as today's schemas have what they own, each in its own version."""
+    found: Managers = {}
+    for manager, owned in managers.items():
+        seen: Shape | None = shape
+        if by.convert is not None and owned.api_version != by.api_version:
+            converted = by.convert(live, owned.api_version)
+            seen = shape_of(converted[1]) if converted is not None else None
+        if seen is not None:
+            found[manager] = owned._replace(fields=reconciled(owned.fields, seen))
+    return found
 
 
 def _refuse_conflicts(managers: Managers, views: Views) -> None:
