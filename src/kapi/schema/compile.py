@@ -25,7 +25,8 @@ Make: TypeAlias = Callable[[], Any]
 
 # As many problems as upstream keeps.
 MAX_PROBLEMS = 100
-_EMPTIES: Mapping[type, type] = {list: EmptyList, dict: EmptyMap}
+_EMPTIES: Mapping[type, type] = {list: EmptyList, dict: EmptyMap, EmptyList: EmptyList, EmptyMap: EmptyMap}
+_SETTLED = frozenset((EmptyList, EmptyMap))  # what an earlier walk left
 
 
 class Compiled(NamedTuple):
@@ -122,7 +123,7 @@ class _Struct:
                     gone.append(key)
                     continue
                 if item.__class__ is not accepts and accepts is not None:
-                    if item is not None:
+                    if item is not None and item.__class__ not in _SETTLED:
                         raise TypeMismatch(item, go_type)
                 elif check is not None and item is not None:
                     settled = check(item, problems)
