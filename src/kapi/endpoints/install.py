@@ -82,7 +82,7 @@ class Installer:
         gvk = resource.gvk if conversion is None else conversion.stored
         stored = resource.group_resource if conversion is None else conversion.stored_resource
         shape = Shape(kind=gvk.kind, api_version=str(gvk.group_version), fields_of=resource.fields_of)
-        prefix = resource.prefix or resource.names.plural
+        prefix = resource.stored_at
         return self._over(resource, self._factory.objects(stored, prefix, shape, expires=resource.expires))
 
     def _over(self, resource: Resource, objects: ObjectStore) -> Endpoint:

@@ -17,7 +17,7 @@ from kapi.api.selectors import (
     parse_field_selector,
     parse_label_selector,
 )
-from kapi.registry.options import DeleteOptions, WriteOptions
+from kapi.registry.options import DeleteOptions, WriteOptions, check_delete_options, dry_run_problems
 from kapi.registry.resource import Resource
 
 _LOW, _HIGH = -(1 << 63), (1 << 63) - 1
@@ -163,7 +163,7 @@ def write_options(call: Call, kind: str, *, apply: bool = False) -> WriteOptions
     if kind == "PatchOptions":
         found += _apply_problems(manager, force, apply=apply)
     found += _manager_problems(manager)
-    found += _dry_run_problems(dry_run)
+    found += dry_run_problems(dry_run)
     if validation not in ("", "Ignore", "Warn", "Strict"):
         found.append(not_supported("fieldValidation", validation, ["", "Ignore", "Strict", "Warn"]))
     if found:
@@ -195,12 +195,6 @@ def _manager_problems(manager: str) -> list[FieldError]:
     return found
 
 
-def _dry_run_problems(dry_run: list[str]) -> list[FieldError]:
-    if all(value == "All" for value in dry_run):
-        return []
-    return [not_supported("dryRun", dry_run, ["All"])]
-
-
 def delete_options(call: Call, body: Object | None) -> DeleteOptions:
     """DeleteOptions from the body, or from the query when there is none."""
     if body is not None:
@@ -213,18 +207,7 @@ def delete_options(call: Call, body: Object | None) -> DeleteOptions:
             propagation_policy=first(call, "propagationPolicy"),
         )
     options.dry_run = bool(dry_run)
-    found: list[FieldError] = []
-    policy = options.propagation_policy
-    if policy is not None and options.orphan_dependents is not None:
-        detail = "orphanDependents and deletionPropagation cannot be both set"
-        found.append(FieldError("FieldValueInvalid", "propagationPolicy", detail, policy))
-    if policy is not None and policy not in ("Foreground", "Background", "Orphan"):
-        # Upstream lists these in this order, not sorted.
-        detail = 'supported values: "Foreground", "Background", "Orphan", "nil"'
-        found.append(FieldError("FieldValueNotSupported", "propagationPolicy", detail, policy))
-    found += _dry_run_problems(dry_run)
-    if found:
-        raise errors.Invalid(GroupKind("meta.k8s.io", "DeleteOptions"), "", found)
+    check_delete_options(options, dry_run)
     return options
 
 

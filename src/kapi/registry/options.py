@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from kapi.api import errors
+from kapi.api.fields import FieldError, invalid, not_supported
+from kapi.api.gvk import GroupKind
+
 FieldValidation: TypeAlias = Literal["Ignore", "Warn", "Strict"]
 
 
@@ -28,3 +32,25 @@ class DeleteOptions:
     resource_version: str | None = None
     orphan_dependents: bool | None = None
     propagation_policy: str | None = None
+
+
+def check_delete_options(options: DeleteOptions, dry_run: list[str]) -> None:
+    """Refuse options that contradict themselves; `dry_run` is as the client gave it."""
+    found: list[FieldError] = []
+    policy = options.propagation_policy
+    if policy is not None and options.orphan_dependents is not None:
+        detail = "orphanDependents and deletionPropagation cannot be both set"
+        found.append(invalid("propagationPolicy", policy, detail))
+    if policy is not None and policy not in ("Foreground", "Background", "Orphan"):
+        found.append(
+            not_supported("propagationPolicy", policy, ["Foreground", "Background", "Orphan", "nil"], in_order=True)
+        )
+    found += dry_run_problems(dry_run)
+    if found:
+        raise errors.Invalid(GroupKind("meta.k8s.io", "DeleteOptions"), "", found)
+
+
+def dry_run_problems(dry_run: list[str]) -> list[FieldError]:
+    if all(value == "All" for value in dry_run):
+        return []
+    return [not_supported("dryRun", dry_run, ["All"])]

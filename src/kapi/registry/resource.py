@@ -58,6 +58,7 @@ class Action:
 
     gvk: GroupVersionKind
     run: Callable[[Call, Store, Target, Object, WriteOptions], Awaitable[Object]]
+    or_versions: tuple[GroupVersion, ...] = ()  # the same kind in other versions, which is as good
     default: Callable[[Object], None] | None = None  # typed defaults of the body
 
 
@@ -169,6 +170,11 @@ class Resource:
     @property
     def names(self) -> Names:
         return self.given_names or _names(self.group, self.version, self.kind)
+
+    @property
+    def stored_at(self) -> str:
+        """Its path below the store's root."""
+        return self.prefix or self.names.plural
 
     @property
     def schema(self) -> Type:

@@ -65,6 +65,11 @@ class Store:
         prefix = self.objects.prefix
         return f"{prefix}{namespace}/{name}" if self._namespaced else prefix + name
 
+    def shown_key(self, target: Target, options: WriteOptions) -> str:
+        """The key as refusals of a write name it. As upstream, whose dry runs do not come to the root of the store."""
+        key = self.key(target.namespace, target.name)
+        return key[key.index(f"/{self.resource.stored_at}/") :] if options.dry_run else key
+
     def scope(self, namespace: str) -> str:
         """The prefix of a namespace's objects, or of all."""
         return f"{self.objects.prefix}{namespace}/" if namespace else self.objects.prefix

@@ -35,6 +35,16 @@ def between(shown: GroupVersionKind, conversion: Conversion) -> Convert:
     return convert
 
 
+def alone(gvk: GroupVersionKind) -> Convert:
+    """Of a resource that another group shows as well. As upstream, which looks for types in a group of its own only:
+    what is owned there is forgotten."""
+
+    def convert(obj: Object, api_version: str) -> tuple[Object, Type] | None:
+        return (obj, type_of(*gvk)) if api_version == str(gvk.group_version) else None
+
+    return convert
+
+
 def _settled(obj: Object, gvk: GroupVersionKind) -> Object:
     """As Go has it when it converts: parts of an object that are needed are there, empty."""
     try:

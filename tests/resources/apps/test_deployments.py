@@ -124,6 +124,25 @@ def test_scaling_changes_the_deployment_and_who_owns_its_replicas(api: Any, work
     assert (cells["Name"], cells["Desired"], cells["Available"]) == ("web", 4, 0)
 
 
+def test_a_scale_is_of_the_object_that_the_path_names(api: Any, workload: Any) -> None:
+    api.made(PATH, workload())
+    at = f"{PATH}/web/scale"
+
+    def scale(**metadata: str) -> dict[str, Any]:
+        return {"metadata": {"name": "web", **metadata}, "spec": {"replicas": 2}}
+
+    elsewhere = api.put(at, scale(namespace="elsewhere"))
+    assert (elsewhere.status, elsewhere.body["message"]) == (
+        400,
+        "the namespace of the provided object does not match the namespace sent on the request",
+    )
+    another = api.put(f"{at}?dryRun=All", scale(uid="another"))
+    assert another.status == 409
+    assert f"Key: /deployments/{api.namespace}/web, ResourceVersion: 0" in another.body["message"]
+    odd = api.put(f"{PATH}/missing/scale", scale())
+    assert (odd.status, odd.body["reason"]) == (400, "BadRequest"), "the body is judged before the object is looked for"
+
+
 def test_a_stale_scale_is_a_conflict(api: Any, workload: Any) -> None:
     stale = api.made(PATH, workload())["metadata"]["resourceVersion"]
     api.patch(f"{PATH}/web", {"metadata": {"labels": {"a": "b"}}})

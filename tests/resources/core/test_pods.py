@@ -345,3 +345,24 @@ def test_a_node_cannot_be_named_while_gates_are_closed(pods: Any) -> None:
     assert problems(pods, nodeName="n1", schedulingGates=[{"name": "a"}]) == [
         "spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared"
     ]
+
+
+def test_an_eviction_is_refused_for_options_that_a_deletion_would_be(pods: Any) -> None:
+    pods.client.create(pods.path("pods"), pod())
+    path = f"{pods.path('pods', 'web')}/eviction"
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "web"}}
+
+    def asked(query: str = "?dryRun=All", **options: Any) -> tuple[int, Any]:
+        status, answer = pods.client.call("POST", path + query, eviction | {"deleteOptions": options})
+        return status, answer.get("message")
+
+    assert asked(propagationPolicy="Odd") == (
+        422,
+        'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Unsupported value: "Odd": '
+        'supported values: "Foreground", "Background", "Orphan", "nil"',
+    )
+    assert asked(dryRun=["Odd"]) == (500, "Non-matching dry-run options in request and content: [All] and [Odd]")
+    assert asked("", dryRun=["Odd"])[0] == 422
+    elsewhere = eviction | {"metadata": {"name": "web", "namespace": "elsewhere"}}
+    assert pods.client.call("POST", path, elsewhere)[0] == 400
+    assert pods.client.call("POST", path, eviction | {"apiVersion": "policy/v1beta1"})[0] == 201

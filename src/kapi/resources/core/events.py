@@ -9,12 +9,13 @@ from typing import Any
 
 from kapi.api.call import Call
 from kapi.api.fields import FieldError, go_struct, invalid, required
+from kapi.api.gvk import GroupVersionKind
 from kapi.api.names import dns_subdomain, label_key, path_segment
 from kapi.api.objects import Object
 from kapi.registry.resource import Resource, metadata_fields
 from kapi.registry.strategy import Strategy
 from kapi.registry.table import Column, age, field_value, name_of
-from kapi.resources.core.event_versions import CONVERT
+from kapi.registry.versions import alone
 
 _REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
 _MISMATCH = "does not match event.namespace"
@@ -196,5 +197,5 @@ RESOURCE = Resource(
     fields_of=fields_of,
     field_names=(*(f"involvedObject.{f}" for f in _REFERENCE), "reason", "reportingComponent", "source", "type"),
     expires=True,
-    convert=CONVERT,
+    convert=alone(GroupVersionKind("", "v1", "Event")),
 )
