@@ -126,8 +126,7 @@ async def update(call: Call, endpoint: Endpoint) -> Response:
 
     async def transform(live: Object | None) -> Object:
         new = decoded.pop() if decoded else decode()
-        if live is not None:
-            check_uid(endpoint.resource, endpoint.store.shown_key(target_of(call), options), new, live)
+        check_uid(endpoint.resource, endpoint.store.shown_key(target_of(call), options), new, live)
         return tracked(call, endpoint, live and endpoint.from_stored(live), new, options)
 
     strategy = strategy_of(call, endpoint)

@@ -285,15 +285,15 @@ class Store:
         return entry, gone
 
 
-def check_uid(resource: Resource, key: str, new: Object, old: Object) -> None:
-    """An update that names a uid must name the stored object's."""
-    wanted, found = new["metadata"].get("uid"), old["metadata"].get("uid")
+def check_uid(resource: Resource, key: str, new: Object, old: Object | None) -> None:
+    """An update that names a uid must name the stored object's; one that creates the object must name none."""
+    wanted, found = new["metadata"].get("uid"), old["metadata"].get("uid") if old is not None else ""
     if wanted and wanted != found:
         why = (
             f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition "
             f"failed: UID in precondition: {wanted}, UID in object meta: {found}"
         )
-        raise errors.Conflict(resource.group_resource, old["metadata"].get("name", ""), why)
+        raise errors.Conflict(resource.group_resource, new["metadata"].get("name", ""), why)
 
 
 def goes_with_update(strategy: Strategy, new: Object) -> bool:

@@ -168,3 +168,12 @@ def test_the_columns_show_replicas_and_what_runs_in_them(api: Any, workload: Any
     assert (cells["Ready"], cells["Up-to-date"], cells["Available"]) == ("2/3", 1, 0)
     assert (cells["Containers"], cells["Images"]) == ("web", "nginx:1.27")
     assert cells["Selector"] == "app=web,app in (web)"
+
+
+def test_an_update_is_warned_about_its_template_whatever_it_changes(api: Any, workload: Any) -> None:
+    wanted = workload()
+    wanted["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = -1
+    api.made(PATH, wanted)
+    (warning,) = api.patch(f"{PATH}/web", {"spec": {"minReadySeconds": 1}}).warnings
+    assert warning.startswith("spec.template.spec.terminationGracePeriodSeconds: must be >= 0")
+    assert api.patch(f"{PATH}/web", {"metadata": {"labels": {"a": "b"}}}).warnings == []

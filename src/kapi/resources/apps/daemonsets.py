@@ -131,12 +131,9 @@ def _validate_rolling(rolling: Object, path: str) -> list[FieldError]:
 
 
 def warnings(_: Call, new: Object, old: Object | None) -> list[str]:
-    template = new["spec"]["template"]
-    if old is None:
-        return template_warnings(template, "spec.template", None)
-    if template_generation(new) == template_generation(old):
+    if old is not None and template_generation(new) == template_generation(old):
         return []
-    return template_warnings(template, "spec.template", old["spec"]["template"])
+    return template_warnings(new["spec"]["template"], "spec.template")
 
 
 def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:

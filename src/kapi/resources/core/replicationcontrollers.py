@@ -69,13 +69,13 @@ def _validate_spec(call: Call, spec: Object, old: Object | None) -> list[FieldEr
 
 
 def warnings(_: Call, new: Object, old: Object | None) -> list[str]:
-    template = new["spec"].get("template") or {}
     if old is None:
-        return name_warnings(new["metadata"]["name"]) + template_warnings(template, "spec.template", None)
+        template = new["spec"].get("template") or {}
+        return name_warnings(new["metadata"]["name"]) + template_warnings(template, "spec.template")
     if new["metadata"].get("generation") == old["metadata"].get("generation"):
         return []
     # As upstream, which takes the old template for the new one.
-    return template_warnings(old["spec"].get("template") or {}, "spec.template", template)
+    return template_warnings(old["spec"].get("template") or {}, "spec.template")
 
 
 def validate_status(_: Call, new: Object, __: Object) -> list[FieldError]:
