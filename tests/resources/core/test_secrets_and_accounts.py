@@ -94,3 +94,18 @@ def test_an_update_that_would_create_names_no_uid(api: Any) -> None:
     assert refused.body["message"].endswith("UID in precondition: mine, UID in object meta: ")
     del lease["metadata"]["uid"]
     assert api.put("coordination.k8s.io/v1:leases/l", lease).status == 201
+
+
+@pytest.mark.parametrize(
+    ("path", "spec", "status"),
+    [
+        ("coordination.k8s.io/v1:leases", {}, 201),
+        ("policy/v1:poddisruptionbudgets", {"minAvailable": 1}, 201),
+        ("v1:serviceaccounts", None, 422),
+    ],
+)
+def test_not_every_kind_wants_finalizers_with_a_domain(api: Any, path: str, spec: Any, status: int) -> None:
+    made = api.create(path, {"metadata": {"name": "f", "finalizers": ["mine"]}, **({"spec": spec} if spec else {})})
+    assert made.status == status, made.body
+    if status == 201:
+        assert api.patch(f"{path}/f", {"metadata": {"labels": {"a": "b"}}}).status == 200

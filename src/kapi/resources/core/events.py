@@ -181,6 +181,7 @@ COLUMNS = (
 )
 
 STRATEGY = Strategy(
+    any_finalizer=True,
     validate=validate,
     validate_update=validate_update,
     validate_name=path_segment,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kapi.api.gvk import GroupResource, GroupVersionKind
 from kapi.api.objects import Object
 from kapi.registry.resource import Conversion, Resource
@@ -43,7 +45,7 @@ RESOURCE = Resource(
     group="events.k8s.io",
     version="v1",
     kind="Event",
-    strategy=STRATEGY,
+    strategy=replace(STRATEGY, any_finalizer=False),
     columns=COLUMNS,
     fields_of=fields_of,
     field_names=(*(f"regarding.{f}" for f in _REFERENCE), "reason", "reportingController", "type"),

@@ -62,6 +62,7 @@ RESOURCE = Resource(
     version="v1",
     kind="RuntimeClass",
     strategy=Strategy(
+        any_finalizer=True,
         default=default,
         validate=validate,
         validate_update=validate_update,
