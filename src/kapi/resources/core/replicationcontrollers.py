@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kapi.api.call import Call
 from kapi.api.fields import FieldError, invalid, required
+from kapi.api.names import long_name
 from kapi.api.objects import Object
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource, metadata_fields
@@ -92,6 +93,7 @@ STRATEGY = Strategy(
     validate=validate,
     prepare_for_update=prepare_for_update,
     validate_update=validate_update,
+    validate_name=long_name,
     warnings=warnings,
     orphan_by_default=True,
     reset=excluding("status"),
