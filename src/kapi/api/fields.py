@@ -137,6 +137,10 @@ def not_found(path: str, value: Any) -> FieldError:
     return FieldError("FieldValueNotFound", path, "", value)
 
 
+def internal(path: str, detail: str) -> FieldError:
+    return FieldError("InternalError", path, detail)
+
+
 def too_long(path: str, limit: int) -> FieldError:
     return FieldError("FieldValueTooLong", path, f"may not be more than {limit} bytes" if limit >= 0 else "")
 

@@ -8,14 +8,18 @@ from typing import Any
 from kapi.cel import access, folds, plan
 from kapi.cel.ast import Call, Comprehension, Ident, ListExpr, Literal, MapExpr, Node, Select, StructExpr
 from kapi.cel.functions import Overload
+from kapi.cel.library.regex import compiled
 from kapi.cel.operators import GENERIC, contains
 from kapi.cel.plan import FIRST_SLOT, SPENT, Frame, Plan
 from kapi.cel.prices import LIST, MAP, STRUCT
+from kapi.cel.source import InstantiationError
 from kapi.cel.types import SCALARS, CelType, is_dyn
 from kapi.cel.values import EvaluationError, NoSuchOverload, ObjectValue, Optional, runtime_type
 
 # As upstream: converting a literal is done once, and is free.
 _CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "uint"})
+# So is reading a literal pattern.
+_SEARCHES = frozenset({"find", "findAll"})
 _TEXT = frozenset({"string", "bytes"})
 _EXACT = frozenset({"string", "bytes", "int", "uint", "bool"})
 
@@ -140,6 +144,8 @@ class Planner:
         shortcut = _shortcut(node.function, args, types)
         if shortcut is not None:
             return shortcut
+        if node.function in _SEARCHES and isinstance(args[1].value, str):
+            _check_pattern(args[1].value)
         made = self.resolve(node, args, types)
         if node.function in _CONVERSIONS and args and all(arg.constant for arg in args):
             return plan.folded(made)
@@ -270,6 +276,13 @@ def _shortcut(function: str, args: list[Plan], types: list[CelType]) -> Plan | N
             step, items = args[0].run, args[1].value
             return Plan(lambda frame: contains(step(frame), items), args[0].cost)
     return None
+
+
+def _check_pattern(pattern: str) -> None:
+    try:
+        compiled(pattern)
+    except EvaluationError as error:
+        raise InstantiationError(error) from None
 
 
 def _eq(a: Any, b: Any) -> bool:

@@ -116,7 +116,7 @@ def _compile(rule: Mapping[str, Any], environment: Environment, declaration: Dec
     try:
         program = environment.compile(text)
     except CompileError as error:
-        return Rule(source=rule, problem=f"compilation failed: {error}")
+        return Rule(source=rule, problem=f"{error.step} failed: {error}")
     if program.result_type != BOOL:
         return Rule(source=rule, problem="cel expression must evaluate to a bool")
     message, problem, message_cost = _compile_message(rule, environment)
@@ -139,7 +139,7 @@ def _compile_message(rule: Mapping[str, Any], environment: Environment) -> tuple
     try:
         program = environment.compile(text)
     except CompileError as error:
-        return None, f"messageExpression compilation failed: {error}", 0
+        return None, f"messageExpression {error.step.removeprefix('program ')} failed: {error}", 0
     if program.result_type != STRING:
         return None, "messageExpression must evaluate to a string", 0
     return program, "", min(program.estimate().high, MAX)

@@ -20,9 +20,21 @@ class Issue:
 class CompileError(Exception):
     """An expression that does not compile; its text lists every issue with the source line and a caret."""
 
+    step = "compilation"
+
     def __init__(self, source: Source, issues: list[Issue]) -> None:
         self.issues = source.ordered(issues)
         super().__init__(source.display(issues))
+
+
+class InstantiationError(CompileError):
+    """A call on literals that can only fail: as in cel-go it is found when the program is made, even if never run."""
+
+    step = "program instantiation"
+
+    def __init__(self, why: Exception) -> None:
+        self.issues = []
+        Exception.__init__(self, str(why))
 
 
 @dataclass(slots=True)
