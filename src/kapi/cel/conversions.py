@@ -119,7 +119,9 @@ def to_double(value: Any) -> float:
     if kind in (float, int, Uint):
         return float(value)
     if kind is str and _FLOAT.fullmatch(value):
-        return float(value)
+        number = float(value)
+        if not math.isinf(number) or value[-1] in "fFyY":  # what is too large is not infinite
+            return number
     raise _refused(value, "double")
 
 

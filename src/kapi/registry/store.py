@@ -149,7 +149,9 @@ class Store:
         )
         await self._admission.mutate(attributes)
         if self._namespaced and new["metadata"].get("namespace") != namespace:
-            raise errors.BadRequest(_OTHER_NAMESPACE)
+            if new["metadata"].get("namespace"):
+                raise errors.BadRequest(_OTHER_NAMESPACE)
+            new["metadata"]["namespace"] = namespace
         hooks = self.resource.hooks
         if hooks is not None:
             give_name(new["metadata"])

@@ -8,7 +8,7 @@ from typing import Any
 from kapi.api.objects import Object
 from kapi.patch.apply.elements import describe
 from kapi.patch.apply.shape import ANY, ElementError, Shape
-from kapi.patch.values import go_format, go_syntax, go_type
+from kapi.patch.values import GoValue, go_format, go_syntax, go_type
 
 
 def problems(obj: Object, shape: Shape) -> str:
@@ -77,7 +77,7 @@ def _check_scalar(value: Any, shape: Shape, path: str) -> Iterator[str]:
     if type.format == "raw":
         return
     if type.int_or_string or type.format in ("int-or-string", "quantity"):
-        if isinstance(value, (dict, list)):
+        if isinstance(value, (dict, list, GoValue)):
             yield _problem(path, f"expected any scalar, got &{{{go_format(value)}}}")
     elif type.kind == "string":
         if not isinstance(value, str):
