@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kapi.cel.conversions import to_string
+from kapi.cel.types import CelType
 from kapi.cel.values import Duration, Optional, Timestamp, Uint
 from kapi.patch.values import GoValue
 
@@ -30,7 +31,9 @@ def native(value: Any) -> Any:
     if isinstance(value, Timestamp):
         return _time(value)
     if isinstance(value, Optional):
-        return native(value.value) if value.present else _NULL
+        return native(value.value) if value.present else None
+    if isinstance(value, CelType):
+        return to_string(value)
     return value
 
 

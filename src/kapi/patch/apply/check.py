@@ -10,6 +10,9 @@ from kapi.patch.apply.elements import describe
 from kapi.patch.apply.shape import ANY, ElementError, Shape
 from kapi.patch.values import GoValue, go_format, go_syntax, go_type
 
+# Texts of any other format may be other scalars, as upstream has it.
+_TYPED = frozenset({"", "byte", "duration"})
+
 
 def problems(obj: Object, shape: Shape) -> str:
     """What is wrong with an object, as one text; empty when nothing is."""
@@ -76,7 +79,7 @@ def _check_scalar(value: Any, shape: Shape, path: str) -> Iterator[str]:
     type = shape.type
     if type.format == "raw":
         return
-    if type.int_or_string or type.format in ("int-or-string", "quantity"):
+    if type.kind == "string" and type.format not in _TYPED:
         if isinstance(value, (dict, list, GoValue)):
             yield _problem(path, f"expected any scalar, got &{{{go_format(value)}}}")
     elif type.kind == "string":
