@@ -10,6 +10,7 @@ from kapi.admission.refusal import forbidden
 from kapi.admission.resources import PODS, RUNTIME_CLASSES
 from kapi.admission.services import Services
 from kapi.admission.tolerations import merged
+from kapi.api.errors import APIError
 from kapi.api.objects import Object
 from kapi.api.quantity import Quantity
 from kapi.registry.attributes import Attributes
@@ -58,7 +59,9 @@ class RuntimeClass:
             raise forbidden(attributes, _DIFFERS)
 
     async def _class(self, attributes: Attributes, name: str) -> Object:
-        entry = await self._lookup.get(RUNTIME_CLASSES, "", name) if name else None
+        if not name:
+            raise APIError("resource name may not be empty")
+        entry = await self._lookup.get(RUNTIME_CLASSES, "", name)
         if entry is None:
             raise forbidden(attributes, f'pod rejected: RuntimeClass "{name}" not found')
         return decoded(entry)

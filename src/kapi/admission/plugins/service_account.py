@@ -11,6 +11,7 @@ from kapi.admission.lookup import Lookup, decoded
 from kapi.admission.refusal import forbidden as _refused
 from kapi.admission.resources import PODS, SERVICE_ACCOUNTS
 from kapi.admission.services import Services
+from kapi.api.errors import APIError
 from kapi.api.objects import Object
 from kapi.registry.attributes import Attributes
 
@@ -165,7 +166,9 @@ def _check_references(
             for where, name in _environment_secrets(container):
                 if name not in listed:
                     what = f"{shown} {container.get('name', '')} with {where}referencing"
-                    raise _refused(attributes, f'{what} secret.secretName="{name}" {tail} secret')
+                    why = f'{what} secret.secretName="{name}" {tail} secret'
+                    # As upstream: of an ephemeral container it is told as a failure of the server.
+                    raise APIError(why) if attributes.subresource else _refused(attributes, why)
     if kinds is _CONTAINERS:
         pulled = {s.get("name") for s in account.get("imagePullSecrets") or ()}
         for i, secret in enumerate(spec.get("imagePullSecrets") or ()):
