@@ -50,6 +50,24 @@ def test_a_rule_has_to_be_a_condition_and_its_message_a_string() -> None:
 
 
 @pytest.mark.parametrize(
+    ("expression", "reason"),
+    [
+        ("int('x') == 1", "type conversion error from 'string' to 'int'"),
+        ("true || bool('x')", "type conversion error from 'string' to 'bool'"),
+        ("[uint(-1)].size() == 1", "unsigned integer overflow"),
+        ("self.find('[') == ''", "error parsing regexp: missing closing ]: `[`"),
+        ("self.findAll('(?<=a)').size() == 1", "error parsing regexp: invalid named capture: `(?<=a)`"),
+    ],
+)
+def test_a_constant_that_can_not_be_what_it_is_meant_to_be_is_refused(expression: str, reason: str) -> None:
+    rules = (expression, {"rule": "true", "messageExpression": f"string({expression})"})
+    assert [body.partition("}: ")[2] for _, body in refused(schema(f=with_rules(TEXT, *rules)))] == [
+        f"program instantiation failed: {reason}",
+        f"messageExpression instantiation failed: {reason}",
+    ]
+
+
+@pytest.mark.parametrize(
     "name",
     ["self.for", "self.__for__", "self.a__dash__b", "self.a__dot__b", "self.x__underscores__y", "self.a__slash__b"],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 # How the engine here words what Go words otherwise.
@@ -15,6 +16,8 @@ _WORDS = {
     "trailing \\": "trailing backslash at end of expression",
     "invalid named capture group": "invalid named capture",
 }
+_LOOKBEHIND = ("(?<=", "(?<!")
+_ESCAPE = re.compile(r"\\(?:Q.*?(?:\\E|$)|.)", re.DOTALL)
 
 
 class PatternError(ValueError):
@@ -29,9 +32,15 @@ def compiled(pattern: str, *, captures: bool = True) -> Any:
     options.log_errors = False
     options.never_capture = not captures
     try:
-        return re2.compile(pattern, options)
+        made = re2.compile(pattern, options)
     except re2.error as error:
         said = error.args[0]
         text = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
         what, _, where = text.partition(": ")
+        if where in _LOOKBEHIND:  # Go takes it for the name of a group
+            what, where = "invalid named capture group", pattern[pattern.index(where) :]
+            where = where[: where.find(">") + 1] or where
         raise PatternError(f"error parsing regexp: {_WORDS.get(what, what)}: `{where}`") from None
+    if "\\C" in _ESCAPE.findall(pattern):  # a single byte: Go has no such thing
+        raise PatternError("error parsing regexp: invalid escape sequence: `\\C`")
+    return made

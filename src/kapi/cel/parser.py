@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from kapi.cel.ast import Call, Entry, Ident, ListExpr, Literal, MapExpr, Node, Select, StructExpr
 from kapi.cel.escaping import RESERVED
 from kapi.cel.lexer import EOF, ORDER, Token, display, tokenize
-from kapi.cel.literals import parse_int, parse_uint, unquote_bytes, unquote_string
+from kapi.cel.literals import parse_double, parse_int, parse_uint, unquote_bytes, unquote_string
 from kapi.cel.source import CompileError, Issue, Source
 
 MAX_SIZE = 100_000
@@ -386,7 +386,7 @@ def _checked(value: object, word: str) -> object:
 _VALUES: dict[str, Callable[[str], object]] = {
     "NUM_INT": lambda text: _checked(parse_int(text), "int"),
     "NUM_UINT": lambda text: _checked(parse_uint(text), "uint"),
-    "NUM_FLOAT": float,
+    "NUM_FLOAT": lambda text: _checked(parse_double(text), "double"),
     "STRING": unquote_string,
     "BYTES": unquote_bytes,
     "true": lambda _: True,

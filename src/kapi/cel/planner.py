@@ -16,11 +16,12 @@ from kapi.cel.source import InstantiationError
 from kapi.cel.types import SCALARS, CelType, is_dyn
 from kapi.cel.values import EvaluationError, NoSuchOverload, ObjectValue, Optional, runtime_type
 
-# As upstream: converting a literal is done once, and is free.
-_CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "uint"})
-# So is reading a literal pattern.
-_SEARCHES = frozenset({"find", "findAll"})
+# As upstream: converting a constant is done once, and is free; so is reading a constant pattern.
+_CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
+_SEARCHES = frozenset({"find", "findAll", "matches"})
 _TEXT = frozenset({"string", "bytes"})
+# These see for themselves what they are given, and do not say what it was.
+_UNNAMED = frozenset({"contains", "endsWith", "matches", "sort", "startsWith"})
 _EXACT = frozenset({"string", "bytes", "int", "uint", "bool"})
 
 
@@ -147,7 +148,7 @@ class Planner:
         if node.function in _SEARCHES and isinstance(args[1].value, str):
             _check_pattern(args[1].value)
         made = self.resolve(node, args, types)
-        if node.function in _CONVERSIONS and args and all(arg.constant for arg in args):
+        if node.function in _CONVERSIONS and len(args) == 1 and args[0].constant:
             return plan.folded(made)
         if node.type.kind == "double" and node.function == "_[_]":
             return Plan(access.as_double(made.run), made.cost)
@@ -300,6 +301,8 @@ def _dispatcher(function: str, candidates: list[Overload]) -> tuple[Callable[...
         for candidate in candidates:
             if candidate.run is not None and all(map(_accepts, candidate.args, values)):
                 return candidate
+        if function in _UNNAMED:
+            raise NoSuchOverload()
         names = ", ".join(runtime_type(value).name for value in values)
         raise NoSuchOverload(f"{function}({names})")
 
@@ -320,4 +323,11 @@ def _accepts(wanted: CelType, value: Any) -> bool:
     if wanted.kind in ("dyn", "any", "param"):
         return True
     found = runtime_type(value)
-    return found.kind == wanted.kind and (found.name == wanted.name or wanted.kind in ("list", "map", "type"))
+    if found.kind != wanted.kind:
+        return False
+    # As upstream: a container is taken for what it holds first.
+    if wanted.kind == "list":
+        return not value or _accepts(wanted.params[0], value[0])
+    if wanted.kind == "map":
+        return not value or all(map(_accepts, wanted.params, next(iter(value.items()))))
+    return found.name == wanted.name or wanted.kind == "type"
