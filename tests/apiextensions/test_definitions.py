@@ -26,6 +26,10 @@ def conditions(answer: Any) -> dict[str, tuple[str, str]]:
         ({"type": "array", "uniqueItems": True, "items": {"type": "string"}}, f"{AT}.uniqueItems: Forbidden"),
         ({"type": "string", "default": 1}, f'{AT}.default: Invalid value: "integer": '),
         ({"type": "object", "default": {"x": 1}}, f'{AT}.default: Invalid value: {{"x":1}}: must not have unknown'),
+        (
+            {"type": "object", "additionalProperties": {"type": "string"}, "default": {"x": 1}},
+            f'{AT}.default.x: Invalid value: "integer": .x in body must be of type string: "integer"',
+        ),
         ({"type": "object", "$ref": "#/x"}, f"{AT}.$ref: Forbidden: $ref is not supported"),
         (
             {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": {"type": "string"}},
@@ -50,6 +54,27 @@ def test_a_schema_that_is_not_structural_is_refused(group: Any, schema: Any, pro
 def test_a_schema_must_say_that_it_is_of_objects(group: Any, schema: Any) -> None:
     at = "spec.validation.openAPIV3Schema.type"
     assert group.define(schema).problems == [f"{at}: Required value: must not be empty at the root"]
+
+
+def test_a_default_of_whole_objects_must_be_one(group: Any) -> None:
+    at = "spec.validation.openAPIV3Schema.default"
+    assert group.define({"type": "object", "default": {"spec": 1}}).problems == [
+        f'{at}: Invalid value: {{"spec":1}}: must not have unknown fields',
+        f"{at}.apiVersion: Required value",
+        f"{at}.kind: Required value",
+    ]
+
+
+def test_values_in_a_schema_are_written_as_go_holds_them(group: Any) -> None:
+    shape = {
+        "f": {"type": "number", "default": 1.0, "enum": [1.0, 2.5]},
+        "g": {"x-kubernetes-int-or-string": True, "default": 1.5},
+    }
+    made = group.define({"type": "object", "properties": shape}).body["spec"]["versions"][0]["schema"][
+        "openAPIV3Schema"
+    ]
+    assert str(made["properties"]["f"]) == "{'type': 'number', 'default': 1, 'enum': [1, 2.5]}"
+    assert made["properties"]["g"]["default"] == 1.5
 
 
 EMBEDDED = {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True}

@@ -78,6 +78,17 @@ def test_every_property_has_a_name_in_expressions(name: str) -> None:
     assert len(judged(definition, {"f": {"for": "x", "a-b": "x", "a.b": "x", "x__y": "x", "a/b": "x"}})) == 1
 
 
+@pytest.mark.parametrize("shape", [{}, {"type": "array", "items": {}}])
+def test_rules_are_refused_where_nothing_is_known_of_the_value(shape: dict[str, Any]) -> None:
+    assert refused(schema(f=with_rules({**shape, "x-kubernetes-preserve-unknown-fields": True}, "self == 1"))) == [
+        (
+            f"{ROOT}.properties[spec].properties[f].x-kubernetes-validations",
+            "Internal error: internal error: failed to construct type information for x-kubernetes-validations rules: "
+            "unable to convert structural schema to CEL declarations",
+        )
+    ]
+
+
 def test_rules_without_bounds_cost_too_much() -> None:
     items = {"type": "array", "items": {"type": "string"}}
     errors = refused(schema(f=with_rules(items, "self.all(x, self.all(y, x == y))")))

@@ -41,10 +41,13 @@ _ROOT_KEYS = frozenset(
 
 
 def validate(_: Call, new: Object) -> list[FieldError]:
-    spec, name = new["spec"], new["metadata"].get("name")
+    spec = new["spec"]
     errors: list[FieldError] = []
-    if name and name != f"{spec['names'].get('plural', '')}.{spec.get('group', '')}":
-        errors.append(invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
+    wanted = f"{spec['names'].get('plural', '')}.{spec.get('group', '')}"
+    for field in ("generateName", "name"):
+        name = new["metadata"].get(field)
+        if name and name != wanted:
+            errors.append(invalid(f"metadata.{field}", name, 'must be spec.names.plural+"."+spec.group'))
     return errors + _validate_spec(new, None) + _validate_rest(new, None)
 
 

@@ -73,10 +73,10 @@ def _compile(type_: Type, go_type: str) -> Compiled:
         return Compiled(list, _list(type_, go_type), _nothing)
     if type_.kind == "map":
         return Compiled(dict, _map(type_, go_type), _nothing)
-    if type_.format.startswith("schema-or-"):
-        from kapi.schema.json_schema import schema_or  # only CRDs have these
+    if type_.format == "json" or type_.format.startswith("schema-or-"):
+        from kapi.schema.json_schema import part_of_schema  # only CRDs have these
 
-        return schema_or(type_.format)
+        return part_of_schema(type_.format)
     accepts, check, empty = scalar(type_)
     return Compiled(accepts, check, lambda: empty)
 

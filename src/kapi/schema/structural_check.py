@@ -36,6 +36,8 @@ def validate(node: Structural, value: Any, old: Any = UNRELATED, base: str = "")
     if problems and old is not UNRELATED:
         problems.clear()
         check_of(node)(value, old, problems)
+    if node.has_additional:  # as upstream, which names what has no name of its own by what it stands in
+        return [make(suffix, base) for suffix, make in problems]
     return [make(suffix.removeprefix("."), base) for suffix, make in problems]
 
 

@@ -18,6 +18,7 @@ Problem: TypeAlias = tuple[str, Make]  # the path's suffix, and what is wrong th
 
 
 def _at(path: str, base: str) -> str:
+    path = path.removeprefix(".")
     return f"{base}.{path}" if base and path else base or path or "<nil>"
 
 
