@@ -77,6 +77,17 @@ def test_values_in_a_schema_are_written_as_go_holds_them(group: Any) -> None:
     assert made["properties"]["g"]["default"] == 1.5
 
 
+def test_fields_selectable_in_one_version_need_a_schema_of_that_version(group: Any) -> None:
+    versions = [
+        group.definition(plural="foos")["spec"]["versions"][0] | {"name": n, "storage": n == "v1"} for n in ("v1", "v2")
+    ]
+    versions[0] = versions[0] | {"selectableFields": [{"jsonPath": ".spec.a"}]}
+    assert group.define(versions=versions).problems == [
+        'spec.versions[0].selectableFields: Invalid value: "": may only be set when `version.schema.openAPIV3Schema` '
+        "is not included"
+    ]
+
+
 EMBEDDED = {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True}
 POD = {"apiVersion": "v1", "kind": "Pod"}
 NUMBER = "json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string"

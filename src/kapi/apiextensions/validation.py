@@ -211,8 +211,8 @@ def _validate_version(version: Object, path: str, form: _Spec, unchanged: frozen
         errors += _validate_schema(schema, at, has_status=form.has_status(version), costs=name not in unchanged)
     errors += validate_subresources(version.get("subresources"), f"{path}.subresources")
     errors += validate_columns(version.get("additionalPrinterColumns"), f"{path}.additionalPrinterColumns")
-    whole = schema or (form.shared.get("schema") or {}).get("openAPIV3Schema")
-    errors += validate_selectable(version.get("selectableFields"), whole, f"{path}.selectableFields")
+    # As upstream: fields of one version alone need a schema of that version alone.
+    errors += validate_selectable(version.get("selectableFields"), schema, f"{path}.selectableFields")
     return errors
 
 

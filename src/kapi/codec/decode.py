@@ -230,9 +230,6 @@ def decode_untyped(data: bytes, media_type: str, kind: str, strictness: Strictne
         raise BadRequest(
             f'{gvk.kind or kind} in version "{gvk.version}" cannot be handled as a {kind}: {mismatch}'
         ) from None
-    if problems and strictness == "Strict":
-        text = strict_message(problems)
-        raise BadRequest(f'{gvk.kind or kind} in version "{gvk.version}" cannot be handled as a {kind}: {text}')
     return Decoded(value, gvk, problems)
 
 

@@ -43,9 +43,9 @@ def unfit(value: Any, text: str) -> Make:
     return lambda path, base: invalid(_at(path, base), value, f"{path} in body {text}")
 
 
-def not_positive(factor: Any) -> Make:
+def not_positive(factor: float, shown: str) -> Make:
     return lambda path, base: invalid(
-        _at(path, base), factor, f"factor MultipleOf declared for {path} must be positive: {factor}"
+        _at(path, base), factor, f"factor MultipleOf declared for {path} must be positive: {shown}"
     )
 
 
