@@ -186,7 +186,10 @@ def test_a_definition_goes_after_its_last_instance(group: Any) -> None:
     group.until(path, lambda a: conditions(a)["Terminating"] == ("True", "InstanceDeletionInProgress"))
     assert [i["metadata"]["name"] for i in group.get("foos").body["items"]] == ["held"]
     refused = group.create("new")
-    assert (refused.status, refused.body["reason"]) == (405, "MethodNotAllowed")
+    assert (refused.status, refused.body["message"]) == (
+        403,
+        f'foos.{group.name} "new" is forbidden: create not allowed while custom resource definition is terminating',
+    )
     group.patch("foos/held", {"metadata": {"finalizers": None}})
     group.until(path, lambda a: a.status == 404)
     assert group.get("foos").status == 404
@@ -216,6 +219,22 @@ def test_definitions_and_objects_are_there_after_a_restart(new_server: Any) -> N
     with server.client() as client:
         assert client.get("/apis/restart.example.com/v1/foos/a") == made
         assert "restart.example.com" in [g["name"] for g in client.get("/apis")["groups"]]
+
+
+def test_lists_and_selectable_fields_are_published(group: Any) -> None:
+    spec = {"type": "object", "properties": {"a": {"type": "string"}}}
+    group.define(
+        {"type": "object", "properties": {"spec": spec}},
+        names={"listKind": "Foodstuffs"},
+        version={"selectableFields": [{"jsonPath": ".spec.a"}]},
+    )
+    document = group.call("GET", f"/openapi/v3/apis/{group.name}/v1", accept="application/json").body
+    prefix = f"com.example.{group.name.partition('.')[0]}.v1"
+    for kind in ("Foo", "Foodstuffs"):
+        schema = document["components"]["schemas"][f"{prefix}.{kind}"]
+        assert schema["x-kubernetes-selectable-fields"] == [{"fieldPath": "spec.a"}]
+    listed = document["paths"][f"/apis/{group.name}/v1/foos"]["get"]["responses"]["200"]["content"]
+    assert listed["application/json"]["schema"]["$ref"] == f"#/components/schemas/{prefix}.Foodstuffs"
 
 
 def test_a_resource_is_published_with_its_own_schema(group: Any) -> None:

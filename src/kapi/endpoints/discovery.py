@@ -23,6 +23,8 @@ from kapi.wire.messages import Response
 _AGGREGATED = "apidiscovery.k8s.io"
 _ONLY = f"only the following media types are accepted: {JSON}, {YAML}, {PROTOBUF}"
 
+SELECTABLE = "x-kubernetes-selectable-fields"  # in a published schema
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubresourceEntry:
@@ -55,6 +57,11 @@ class ResourceEntry:
     subresources: tuple[SubresourceEntry, ...] = ()
     stored_as: tuple[str, str, str] | None = None
     schema: GivenSchema | None = None  # of a custom resource
+    given_list_kind: str = ""
+
+    @property
+    def list_kind(self) -> str:
+        return self.given_list_kind or f"{self.kind}List"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
