@@ -42,8 +42,9 @@ def test_a_field_that_the_schema_lacks_is_refused_with_the_whole_rule() -> None:
 
 
 def test_a_rule_has_to_be_a_condition_and_its_message_a_string() -> None:
-    definition = schema(f=with_rules(TEXT, "self", {"rule": "true", "messageExpression": "1"}))
+    definition = schema(f=with_rules(TEXT, "self", "int('x')", {"rule": "true", "messageExpression": "1"}))
     assert [body.rsplit(": ", 1)[-1] for _, body in refused(definition)] == [
+        "cel expression must evaluate to a bool",
         "cel expression must evaluate to a bool",
         "messageExpression must evaluate to a string",
     ]
