@@ -86,6 +86,12 @@ def test_no_more_unknown_fields_are_kept_than_upstream_keeps() -> None:
             {"spec": {"containers": ["x"]}},
             "string into Go struct field PodSpec.spec.containers of type v1.Container",
         ),
+        (
+            "PersistentVolumeClaim",
+            {"spec": {"accessModes": [5]}},
+            "number into Go struct field PersistentVolumeClaimSpec.spec.accessModes of type "
+            "v1.PersistentVolumeAccessMode",
+        ),
         ("Pod", {"spec": {"priority": True}}, "bool into Go struct field PodSpec.spec.priority of type int32"),
         ("Pod", {"spec": {"priority": 1.5}}, "number 1.5 into Go struct field PodSpec.spec.priority of type int32"),
         (

@@ -41,6 +41,24 @@ def test_a_pod_without_a_service_account_to_run_as_is_forbidden(namespace: Any) 
     )
 
 
+def test_an_account_s_name_that_no_account_can_have_is_forbidden_too(pods: Any) -> None:
+    status, answer = pods.client.call("POST", pods.path("pods"), pod(serviceAccountName="a/b"))
+    assert (status, answer["message"]) == (
+        403,
+        f'pods "web" is forbidden: error looking up service account {pods.name}/a/b: '
+        "invalid resource name \"a/b\": [may not contain '/']",
+    )
+
+
+def test_a_lifecycle_is_dropped_with_a_stop_signal_that_is_all_it_says(pods: Any) -> None:
+    containers = [
+        {"name": "a", "image": "i", "lifecycle": {"stopSignal": "SIGTERM"}},
+        {"name": "b", "image": "i", "lifecycle": {}},
+    ]
+    a, b = made(pods, containers=containers)["spec"]["containers"]
+    assert ("lifecycle" in a, b["lifecycle"]) == (False, {})
+
+
 def test_a_pod_gets_the_token_of_its_account_unless_it_declines(pods: Any) -> None:
     spec = made(pods, automountServiceAccountToken=None)["spec"]
     (volume,) = spec["volumes"]
@@ -173,6 +191,11 @@ def test_addresses_in_the_status_agree(pods: Any) -> None:
     two = {"status": {"podIPs": [{"ip": "10.0.0.1"}, {"ip": "10.0.0.2"}]}}
     (problem,) = pods.messages("PATCH", path, two, **MERGE)
     assert problem.endswith("may specify no more than one IP for each IP family")
+    broken = {"status": {"podIPs": [{"ip": "10.0.0.1"}, {"ip": "a:b"}]}}
+    assert [text.partition(": ")[2] for text in pods.messages("PATCH", path, broken, **MERGE)][1:] == [
+        "Internal error: failed to check for dual stack with error:invalid IP[1]: a:b",
+        'Invalid value: [{"IP":"10.0.0.1"},{"IP":"a:b"}]: may specify no more than one IP for each IP family',
+    ]
 
 
 def test_ephemeral_containers_are_added_for_good(pods: Any) -> None:

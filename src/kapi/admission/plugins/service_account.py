@@ -12,6 +12,8 @@ from kapi.admission.refusal import forbidden as _refused
 from kapi.admission.resources import PODS, SERVICE_ACCOUNTS
 from kapi.admission.services import Services
 from kapi.api.errors import APIError
+from kapi.api.fields import go_value
+from kapi.api.names import path_segment
 from kapi.api.objects import Object
 from kapi.registry.attributes import Attributes
 
@@ -82,13 +84,17 @@ class ServiceAccount:
         return None if entry is None else decoded(entry)
 
     async def _found(self, attributes: Attributes, name: str) -> Object:
+        place = f"{attributes.namespace}/{name}"
+        problems = path_segment(name)
+        if problems:
+            why = f"invalid resource name {go_value(name)}: [{' '.join(problems)}]"
+            raise _refused(attributes, f"error looking up service account {place}: {why}")
         for pause in (0.0, *(_PAUSES if name == _DEFAULT else ())):
             if pause:
                 await asyncio.sleep(pause)
             entry = await self._lookup.get(SERVICE_ACCOUNTS, attributes.namespace, name)
             if entry is not None:
                 return decoded(entry)
-        place = f"{attributes.namespace}/{name}"
         raise _refused(attributes, f'error looking up service account {place}: serviceaccount "{name}" not found')
 
 
