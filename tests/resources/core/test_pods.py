@@ -211,6 +211,10 @@ def test_ephemeral_containers_are_added_for_good(pods: Any) -> None:
         'spec.ephemeralContainers[0].name: Duplicate value: "web"',
         "spec.ephemeralContainers[0].ports: Forbidden: cannot be set for an Ephemeral Container",
     ]
+    empty = {"spec": {"ephemeralContainers": [{"name": "e", "image": "a", "resources": {}, "lifecycle": {}}]}}
+    assert pods.messages("PATCH", path, empty, **STRATEGIC) == [
+        "spec.ephemeralContainers[0].lifecycle: Forbidden: cannot be set for an Ephemeral Container"
+    ]
 
 
 def test_a_resize_changes_cpu_and_memory_within_the_quality_of_service(pods: Any) -> None:
@@ -225,6 +229,9 @@ def test_a_resize_changes_cpu_and_memory_within_the_quality_of_service(pods: Any
     assert (status, answer["spec"]["containers"][0]["resources"]["limits"]) == (200, {"cpu": "300m"})
     assert pods.messages("PATCH", path, patch(limits={"cpu": None}), **STRATEGIC) == [
         "spec.containers[0].resources.limits: Forbidden: resource limits cannot be removed"
+    ]
+    assert pods.messages("PATCH", path, {"spec": {"resources": {"limits": {}}}}, **MERGE) == [
+        "spec: Forbidden: only cpu and memory resources are mutable"
     ]
 
 
@@ -252,6 +259,10 @@ def test_a_binding_gives_an_unassigned_pod_its_node(pods: Any) -> None:
 
     status, answer = pods.client.call("POST", path, binding("n1", "other"))
     assert (status, answer["message"]) == (400, "name in URL does not match name in Binding object")
+    foreign = binding("n1")
+    foreign["metadata"]["uid"] = "another"
+    assert pods.client.call("POST", path, foreign)[0] == 409
+    assert pods.client.call("POST", pods.path("bindings?dryRun=All"), foreign)[0] == 201
     assert pods.client.call("POST", path, binding("n1"))[0] == 201
     bound = pods.client.get(pods.path("pods", "web"))
     assert (bound["spec"]["nodeName"], bound["status"]["conditions"][0]["type"]) == ("n1", "PodScheduled")
@@ -260,6 +271,23 @@ def test_a_binding_gives_an_unassigned_pod_its_node(pods: Any) -> None:
         409,
         'Operation cannot be fulfilled on pods/binding "web": pod web is already assigned to node "n1"',
     )
+
+
+def test_an_eviction_of_an_older_version_deletes_and_its_options_are_checked(pods: Any) -> None:
+    made(pods)
+    path = f"{pods.path('pods', 'web')}/eviction"
+    eviction = {"apiVersion": "policy/v1beta1", "kind": "Eviction", "metadata": {"name": "web"}}
+    options = {"deleteOptions": {"dryRun": ["Some"], "propagationPolicy": "Sideways"}}
+    status, answer = pods.client.call("POST", path, eviction | options)
+    assert (status, [cause["field"] for cause in answer["details"]["causes"]]) == (
+        422,
+        ["propagationPolicy", "dryRun"],
+    )
+    assert pods.client.call("POST", path, eviction | {"deleteOptions": {"dryRun": ["All"]}})[0] == 201
+    assert pods.client.call("GET", pods.path("pods", "web"))[0] == 200
+    assert pods.client.call("POST", path, eviction)[0] == 201
+    assert pods.client.call("GET", pods.path("pods", "web"))[0] == 404
+    assert pods.client.call("POST", path, eviction | options)[0] == 404
 
 
 def test_an_eviction_asks_the_disruption_budget(pods: Any) -> None:
@@ -353,6 +381,18 @@ def test_a_command_needs_a_pod_with_a_node(pods: Any) -> None:
     made(pods)
     status, answer = pods.client.call("POST", f"{pods.path('pods', 'web')}/exec?command=ls&stdout=1")
     assert (status, answer["message"]) == (400, "pod web does not have a host assigned")
+
+
+@pytest.mark.parametrize(
+    ("ports", "why"),
+    [("80,x", 'parsing "x": invalid syntax'), ("-1", 'parsing "-1": invalid syntax'), ("65536", "value out of range")],
+)
+def test_ports_to_forward_are_numbers(pods: Any, ports: str, why: str) -> None:
+    made(pods)
+    status, answer = pods.client.call("POST", f"{pods.path('pods', 'web')}/portforward?ports={ports}")
+    assert status == 400
+    assert answer["message"].startswith("cannot convert to []int32: strconv.ParseUint: parsing ")
+    assert answer["message"].endswith(why)
 
 
 def test_a_mirror_pod_names_its_node(pods: Any) -> None:
