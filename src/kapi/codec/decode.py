@@ -79,7 +79,7 @@ class Parsed:
             try:
                 self.value, self._yaml_problem = yaml.load(data)
             except yaml.YAMLError as error:
-                raise Unrecognised(f"error converting YAML to JSON: {error}") from None
+                raise Unrecognised(str(error)) from None
             return
         try:
             self.value, self._is_odd = json.parse(data)

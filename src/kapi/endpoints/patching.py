@@ -18,7 +18,7 @@ from kapi.codec.strict import strict_problems
 from kapi.endpoints.bodies import YAML, content_type, deduplicate_owners, name_undeterminable
 from kapi.endpoints.endpoint import Endpoint
 from kapi.patch import json_patch, merge_patch, strategic_merge
-from kapi.patch.apply.apply import Applier, apply
+from kapi.patch.apply.apply import Applier, apply, unconvertible
 from kapi.patch.errors import ApplyConflict, PatchDoesNotApply, PatchError, TooManyOperations
 from kapi.patch.values import copied, go_format, json_type
 from kapi.registry.options import WriteOptions
@@ -122,8 +122,7 @@ class Patching:
         try:
             parsed = Parsed(body, YAML)
         except Unrecognised as error:
-            text = str(error).removeprefix("error converting YAML to JSON: ")
-            raise errors.BadRequest(f"error encoding patch: {text}") from None
+            raise errors.BadRequest(f"error encoding patch: {error}") from None
         if parsed.value is not None and not isinstance(parsed.value, dict):
             text = f"json: cannot unmarshal {json_type(parsed.value)} into Go value of type map[string]interface {{}}"
             raise errors.BadRequest(f"error decoding patch: error unmarshaling JSON: while decoding JSON: {text}")
@@ -192,7 +191,7 @@ class Patching:
         try:
             paths = decode(resource.schema, new) if resource.untyped is None else resource.untyped.settle(new)
         except (TypeMismatch, ValueError) as mismatch:
-            if self._kind == CONTENT_TYPES["strategic"]:
+            if resource.untyped is None and self._kind in (CONTENT_TYPES["strategic"], CONTENT_TYPES["apply"]):
                 new, paths = self._restored(orjson.loads(shown), str(mismatch))
             else:
                 raise self._unfit(orjson.loads(shown), str(mismatch)) from None
@@ -214,18 +213,24 @@ class Patching:
         return settled
 
     def _restored(self, new: Object, why: str) -> tuple[Object, list[str]]:
-        """A strategically merged object, which is not read from JSON; Invalid with what its type does not take."""
+        """A merged or applied object, which is not read from JSON; refused with what its type does not take."""
         from kapi.endpoints.restored import problem, whole  # few do not fit
 
         schema = self._endpoint.resource.schema
         found = problem(whole(new, schema), schema)
         if found is not None:
-            raise self._unfit(new, found)
+            raise self._unrestorable(new, found)
         settled: Object = whole(new, schema)
         try:
             return settled, decode(schema, settled)
         except TypeMismatch:
-            raise self._unfit(new, why) from None
+            raise self._unrestorable(new, why) from None
+
+    def _unrestorable(self, new: Object, why: str) -> errors.APIError:
+        if self._kind == CONTENT_TYPES["strategic"]:
+            return self._unfit(new, why)
+        refused = unconvertible(self._patch, why)
+        return PatchFailed(str(refused), refused.code)
 
     @staticmethod
     def _check_said(new: Object) -> None:

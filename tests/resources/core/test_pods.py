@@ -50,6 +50,15 @@ def test_an_account_s_name_that_no_account_can_have_is_forbidden_too(pods: Any) 
     )
 
 
+def test_a_runtime_class_that_cannot_be_asked_for_is_upstream_s_own_failure(pods: Any) -> None:
+    for name, why in (
+        ("", "resource name may not be empty"),
+        ("..", "invalid resource name \"..\": [may not be '..']"),
+    ):
+        status, answer = pods.client.call("POST", pods.path("pods"), pod(runtimeClassName=name))
+        assert (status, answer["message"]) == (500, why)
+
+
 def test_a_lifecycle_is_dropped_with_a_stop_signal_that_is_all_it_says(pods: Any) -> None:
     containers = [
         {"name": "a", "image": "i", "lifecycle": {"stopSignal": "SIGTERM"}},

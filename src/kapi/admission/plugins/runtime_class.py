@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 
 from kapi.admission.chain import Hook, mutating, validating
-from kapi.admission.lookup import Lookup, decoded
+from kapi.admission.lookup import Lookup, decoded, unaskable
 from kapi.admission.refusal import forbidden
 from kapi.admission.resources import PODS, RUNTIME_CLASSES
 from kapi.admission.services import Services
@@ -59,8 +59,9 @@ class RuntimeClass:
             raise forbidden(attributes, _DIFFERS)
 
     async def _class(self, attributes: Attributes, name: str) -> Object:
-        if not name:
-            raise APIError("resource name may not be empty")
+        why = unaskable(name)
+        if why:
+            raise APIError(why)
         entry = await self._lookup.get(RUNTIME_CLASSES, "", name)
         if entry is None:
             raise forbidden(attributes, f'pod rejected: RuntimeClass "{name}" not found')

@@ -7,13 +7,11 @@ import random
 from collections.abc import Awaitable, Iterator
 
 from kapi.admission.chain import Hook, mutating, validating
-from kapi.admission.lookup import Lookup, decoded
+from kapi.admission.lookup import Lookup, decoded, unaskable
 from kapi.admission.refusal import forbidden as _refused
 from kapi.admission.resources import PODS, SERVICE_ACCOUNTS
 from kapi.admission.services import Services
 from kapi.api.errors import APIError
-from kapi.api.fields import go_value
-from kapi.api.names import path_segment
 from kapi.api.objects import Object
 from kapi.registry.attributes import Attributes
 
@@ -85,9 +83,8 @@ class ServiceAccount:
 
     async def _found(self, attributes: Attributes, name: str) -> Object:
         place = f"{attributes.namespace}/{name}"
-        problems = path_segment(name)
-        if problems:
-            why = f"invalid resource name {go_value(name)}: [{' '.join(problems)}]"
+        why = unaskable(name)
+        if why:
             raise _refused(attributes, f"error looking up service account {place}: {why}")
         for pause in (0.0, *(_PAUSES if name == _DEFAULT else ())):
             if pause:

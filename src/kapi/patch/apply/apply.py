@@ -76,20 +76,33 @@ def apply(live: Object | None, config: Object, type: Type, by: Applier) -> Objec
 
 
 def _check(config: Object, shape: Shape, by: Applier) -> None:
-    version, kind = config.get("apiVersion") or "", config.get("kind") or ""
-    group, _, bare = str(version).rpartition("/")
-    shown = f"{group}/{bare}, Kind={kind}"
-    if version != by.api_version or kind != by.kind:
-        raise BadPatch(f"invalid object type: {shown}")
+    if (config.get("apiVersion") or "") != by.api_version or (config.get("kind") or "") != by.kind:
+        raise BadPatch(f"invalid object type: {_kind_of(config)}")
     metadata = config.get("metadata") or {}
     if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
         raise BadPatch("metadata.managedFields must be nil")
     text = problems(config, shape)
     if text:
-        if not isinstance(metadata, dict):
-            metadata = {}
-        who = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}"
-        raise InvalidApply(f"failed to create typed patch object ({who}; {shown}): {text}")
+        raise InvalidApply(f"failed to create typed patch object ({_identity(config)}): {text}")
+
+
+def unconvertible(config: Object, why: str) -> InvalidApply:
+    """An applied configuration that is fine by its schema, yet leaves no object of its kind."""
+    what = f"unable to convert unstructured object to {_kind_of(config)}"
+    return InvalidApply(f"failed to convert new object ({_identity(config)}) to proper version: {what}: {why}")
+
+
+def _identity(config: Object) -> str:
+    """An applied configuration, as messages name it."""
+    metadata = config.get("metadata")
+    if not isinstance(metadata, dict):
+        metadata = {}
+    return f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; {_kind_of(config)}"
+
+
+def _kind_of(config: Object) -> str:
+    group, _, version = str(config.get("apiVersion") or "").rpartition("/")
+    return f"{group}/{version}, Kind={config.get('kind') or ''}"
 
 
 def _owned_by(config: Object, shape: Shape, by: Applier) -> Fields:

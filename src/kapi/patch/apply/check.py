@@ -77,7 +77,7 @@ def _check_items(items: list[Any], shape: Shape, path: str) -> Iterator[str]:
 
 def _check_scalar(value: Any, shape: Shape, path: str) -> Iterator[str]:
     type = shape.type
-    if type.format == "raw":
+    if type.format == "raw" or (type.name and type.format == "int-or-string"):
         return
     if type.kind == "string" and type.format not in _TYPED:
         if isinstance(value, (dict, list, GoValue)):
