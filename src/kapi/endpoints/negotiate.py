@@ -36,10 +36,11 @@ class _Clause(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def negotiate(accept: str | None, *, streaming: bool = False, binary: bool = True) -> Form:
+def negotiate(accept: str | None, *, streaming: bool = False, binary: bool = True, transforming: bool = True) -> Form:
     """The first acceptable form, best quality first; NotAcceptable when there is none.
 
-    Without `binary` there is no protobuf: custom resources have no messages.
+    Without `binary` there is no protobuf: custom resources have no messages. Failures are not `transforming`: they are
+    turned into nothing else.
     """
     if not accept or not accept.strip():
         return PLAIN
@@ -50,7 +51,8 @@ def negotiate(accept: str | None, *, streaming: bool = False, binary: bool = Tru
         form = _form(clause)
         if form is None or (streaming and form.media_type == YAML) or (form.media_type == PROTOBUF and not binary):
             continue
-        return form
+        if transforming or not form.transform:
+            return form
     raise NotAcceptable(_ACCEPTED)
 
 
