@@ -142,7 +142,7 @@ def test_a_failure_is_only_indented_when_no_form_of_it_is_accepted(client: Clien
     table = "application/json;as=Table;g=meta.k8s.io;v=v1"
     for accept, lines in ((table, True), (f"{table},application/json", False)):
         response = client.send("GET", f"{maps}?fieldSelector=bogus=x", accept=accept)
-        assert (response.status, b"\n" in response.read()) == (400, lines)
+        assert (response.status, b"\n  " in response.read()) == (400, lines)
 
 
 def test_a_malformed_body_is_a_bad_request(client: Client, maps: str) -> None:

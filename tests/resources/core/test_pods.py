@@ -282,23 +282,6 @@ def test_a_binding_gives_an_unassigned_pod_its_node(pods: Any) -> None:
     )
 
 
-def test_an_eviction_of_an_older_version_deletes_and_its_options_are_checked(pods: Any) -> None:
-    made(pods)
-    path = f"{pods.path('pods', 'web')}/eviction"
-    eviction = {"apiVersion": "policy/v1beta1", "kind": "Eviction", "metadata": {"name": "web"}}
-    options = {"deleteOptions": {"dryRun": ["Some"], "propagationPolicy": "Sideways"}}
-    status, answer = pods.client.call("POST", path, eviction | options)
-    assert (status, [cause["field"] for cause in answer["details"]["causes"]]) == (
-        422,
-        ["propagationPolicy", "dryRun"],
-    )
-    assert pods.client.call("POST", path, eviction | {"deleteOptions": {"dryRun": ["All"]}})[0] == 201
-    assert pods.client.call("GET", pods.path("pods", "web"))[0] == 200
-    assert pods.client.call("POST", path, eviction)[0] == 201
-    assert pods.client.call("GET", pods.path("pods", "web"))[0] == 404
-    assert pods.client.call("POST", path, eviction | options)[0] == 404
-
-
 def test_an_eviction_asks_the_disruption_budget(pods: Any) -> None:
     sent = pod(nodeName="n1")
     sent["metadata"]["labels"] = {"app": "web"}
