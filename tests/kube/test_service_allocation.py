@@ -100,6 +100,14 @@ def test_a_dry_run_takes_nothing(narrow: Server) -> None:
         assert taken(client) == before | {"10.9.0.2"}
 
 
+def test_a_dry_run_finds_a_health_check_port_whatever_ports_were_asked_for(narrow: Server) -> None:
+    odd = {"port": 80, "nodePort": -1}
+    asked = service("dry", type="LoadBalancer", externalTrafficPolicy="Local", ports=[odd])
+    with narrow.client() as client:
+        status, shown = client.call("POST", f"{SERVICES}?dryRun=All", asked)
+        assert status == 201 and shown["spec"]["healthCheckNodePort"] > 0
+
+
 def test_node_ports_run_out_and_come_back(narrow: Server) -> None:
     with narrow.client() as client:
         client.create(SERVICES, service("one", type="NodePort", ports=[{"port": 80, "nodePort": 30001}]))

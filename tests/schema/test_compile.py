@@ -125,6 +125,12 @@ def test_no_more_unknown_fields_are_kept_than_upstream_keeps() -> None:
             {"spec": {"accessModes": [7]}},
             "number into Go struct field PersistentVolumeSpec.spec.accessModes of type v1.PersistentVolumeAccessMode",
         ),
+        (
+            "PersistentVolumeClaim",
+            {"status": {"allocatedResourceStatuses": {"storage": 1}}},
+            "number into Go struct field PersistentVolumeClaimStatus.status.allocatedResourceStatuses of type "
+            "v1.ClaimResourceStatus",
+        ),
     ],
 )
 def test_a_value_of_the_wrong_type_is_named_as_go_names_it(kind: str, value: Any, message: str) -> None:

@@ -151,3 +151,8 @@ def too_long(path: str, limit: int) -> FieldError:
 
 def too_many(path: str, actual: int, limit: int) -> FieldError:
     return FieldError("FieldValueTooMany", path, f"must have at most {limit} items" if limit >= 0 else "", actual)
+
+
+def missing_last(found: list[FieldError], *fields: str) -> list[FieldError]:
+    """As upstream's declared rules: that one of these fields is missing is reported after everything else."""
+    return sorted(found, key=lambda e: e.reason == "FieldValueRequired" and e.path.rpartition(".")[2] in fields)

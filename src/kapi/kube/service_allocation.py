@@ -270,7 +270,7 @@ class Taking:
 
     async def _try_port(self, asked: int) -> int:
         if not asked:
-            return max(self._taken_ports, default=_DRY_PORT) + 1
+            return (max(0, *self._taken_ports) if self._taken_ports else _DRY_PORT) + 1
         if asked in self._taken_ports or await self._ports.taken() & self._ports.bits([asked]):
             raise Taken("provided port is already allocated")
         return asked

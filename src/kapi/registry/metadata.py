@@ -124,16 +124,7 @@ def validate_object_meta_update(
     if new.get("generation", 0) < old.get("generation", 0):
         errors.append(invalid(f"{path}.generation", new.get("generation", 0), "must not be decremented"))
     errors += [
-        invalid(f"{path}.{field}", new.get(field), _IMMUTABLE)
-        for field in (
-            "name",
-            "namespace",
-            "uid",
-            "creationTimestamp",
-            "deletionTimestamp",
-            "deletionGracePeriodSeconds",
-        )
-        if new.get(field) != old.get(field)
+        invalid(f"{path}.{field}", new.get(field), _IMMUTABLE) for field in _FIXED if new.get(field) != old.get(field)
     ]
     errors += _validate_mutable(new, path, qualified=not any_finalizer)
     return errors

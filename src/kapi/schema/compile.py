@@ -242,7 +242,7 @@ def _map(type_: Type, of: str) -> Decode:
 
     def decode_map(value: dict[str, Any], problems: list[str]) -> dict[str, Any]:
         if not plan:
-            plan.append(_element(type_, of, "map[string]"))
+            plan.append(_element(type_, of, of.partition("]")[0] + "]"))
         (accepts, check, make), go_type = plan[0]
         mark = len(problems)
         for key, item in value.items():

@@ -60,6 +60,10 @@ PORTS = [{"port": 80}]
             "spec.clusterIPs: Forbidden: may not be set for ExternalName services",
         ),
         (
+            {"type": "ExternalName", "externalName": "a.b", "ipFamilyPolicy": ""},
+            ["spec.ipFamilyPolicy: Forbidden: may not be set for ExternalName services"],
+        ),
+        (
             {"ports": PORTS, "clusterIPs": ["10.0.0.9"]},
             'spec.clusterIPs: Invalid value: ["10.0.0.9"]: must be empty when `clusterIP` is not specified',
         ),

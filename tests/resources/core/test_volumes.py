@@ -38,6 +38,14 @@ def test_volumes_and_claims_are_protected_from_the_start(cluster: Any, api: Any)
             ['spec.capacity: Unsupported value: {"cpu":"1","storage":"1Gi"}: supported values: "storage"'],
         ),
         (
+            {"capacity": {}},
+            ["spec.capacity: Required value", 'spec.capacity: Unsupported value: {}: supported values: "storage"'],
+        ),
+        (
+            {"capacity": None},
+            ["spec.capacity: Required value", 'spec.capacity: Unsupported value: null: supported values: "storage"'],
+        ),
+        (
             {"nfs": None, "local": {"path": "/a"}},
             ["spec.nodeAffinity: Required value: Local volume requires node affinity"],
         ),
@@ -76,6 +84,20 @@ def test_where_a_volume_is_does_not_change(cluster: Any) -> None:
         "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation\n@@ "
     )
     assert '-  "Server": "s"' in problem and '+  "Server": "other"' in problem
+
+
+def test_of_the_nodes_that_reach_a_volume_only_old_labels_change_to_new_ones(cluster: Any) -> None:
+    def reached(key: str) -> dict[str, Any]:
+        wanted = {"matchExpressions": [{"key": key, "operator": "In", "values": ["linux"]}]}
+        return {"required": {"nodeSelectorTerms": [wanted]}}
+
+    made = cluster.made(VOLUMES, volume(nodeAffinity=reached("beta.kubernetes.io/os")))
+    moved = cluster.put(VOLUMES, {**made, "spec": {**made["spec"], "nodeAffinity": reached("kubernetes.io/os")}})
+    assert moved.status == 200
+    back = cluster.put(VOLUMES, {**moved.body, "spec": made["spec"]})
+    [problem] = back.problems
+    assert problem.startswith("nodeAffinity: Invalid value: ")
+    assert problem.endswith(": field is immutable, except for updating from beta label to GA")
 
 
 def test_a_change_of_phase_is_timed_unless_told(cluster: Any) -> None:

@@ -53,6 +53,22 @@ def test_endpoints_that_cannot_be_are_refused(namespace: Any, kind: str, endpoin
     assert any(wrong in text for text in found), found
 
 
+def test_what_declared_rules_find_comes_last(namespace: Any) -> None:
+    path = namespace.path("endpointslices", group=GROUP)
+    bad = endpoint_slice("bad", "Odd", endpoints=[{"addresses": [], "hostname": "A"}], ports=[{"protocol": "X"}])
+    found = [text.split(":")[0] for text in namespace.messages("POST", path, bad)]
+    assert found == ["ports[0].protocol", "endpoints[0].hostname", "addressType", "endpoints[0].addresses"]
+    namespace.client.create(path, endpoint_slice("bad", endpoints=[]))
+    found = [text.split(":")[0] for text in namespace.messages("PUT", f"{path}/bad", bad)]
+    assert found == [
+        "addressType",
+        "ports[0].protocol",
+        "endpoints[0].hostname",
+        "addressType",
+        "endpoints[0].addresses",
+    ]
+
+
 def test_ports_have_names_of_their_own(namespace: Any) -> None:
     path = namespace.path("endpointslices", group=GROUP)
     ports = [{"port": 80}, {"port": 81}, {"name": "A", "port": 82, "protocol": "ICMP"}]
@@ -65,7 +81,7 @@ def test_the_kind_of_addresses_stays_and_what_changes_is_counted(namespace: Any)
     made = namespace.client.create(path, endpoint_slice("s", endpoints=[]))
     assert made["metadata"]["generation"] == 1
     assert namespace.messages("PUT", f"{path}/s", endpoint_slice("s", "IPv6", endpoints=[])) == [
-        'addressType: Invalid value: "IPv6": field is immutable'
+        "addressType: Invalid value: null: field is immutable"
     ]
     _, same = namespace.client.call("PUT", f"{path}/s", endpoint_slice("s", endpoints=[]))
     assert same["metadata"]["generation"] == 1

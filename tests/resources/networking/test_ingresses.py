@@ -130,6 +130,12 @@ def test_a_class_names_its_controller_and_parameters(
     assert any(wrong in text for text in found), found
 
 
+def test_what_the_parameters_of_a_class_lack_is_reported_last(namespace: Any) -> None:
+    found = namespace.messages("POST", CLASSES, ingress_class("a.io/b", {"kind": "", "namespace": "x"}))
+    fields = [text.partition(":")[0].removeprefix("spec.parameters.") for text in found]
+    assert fields == ["namespace", "kind", "name"]
+
+
 def test_the_controller_of_a_class_stays(namespace: Any) -> None:
     made = namespace.client.create(CLASSES, ingress_class("a.io/b", {"apiGroup": "g.io", "kind": "K", "name": "n"}))
     path = f"{CLASSES}/{made['metadata']['name']}"

@@ -75,6 +75,12 @@ def test_rules_that_mean_nothing_are_refused(namespace: Any, spec: Any, wrong: s
     assert wrong in found
 
 
+def test_a_missing_range_is_reported_last(namespace: Any) -> None:
+    spec = {"ingress": [{"from": [{"ipBlock": {"cidr": ""}}]}], "policyTypes": ["Odd"]}
+    found = namespace.messages("POST", namespace.path("networkpolicies", group=GROUP), policy("bad", **spec))
+    assert [text.partition(":")[0] for text in found] == ["spec.policyTypes[0]", f"{FROM}.ipBlock.cidr"]
+
+
 def test_the_directions_follow_from_the_rules(namespace: Any) -> None:
     path = namespace.path("networkpolicies", group=GROUP)
     inward = namespace.client.create(path, policy("in"))

@@ -33,7 +33,8 @@ def test_the_name_of_an_address_is_the_address(namespace: Any, name: str) -> Non
 
 
 def test_an_address_belongs_to_something_and_stays_with_it(namespace: Any) -> None:
-    assert namespace.messages("POST", ADDRESSES, address("192.0.2.7", namespace="x")) == [
+    assert namespace.messages("POST", ADDRESSES, address("192.0.2.7", namespace="a/b")) == [
+        "spec.parentRef.namespace: Invalid value: \"a/b\": may not contain '/'",
         "spec.parentRef.resource: Required value",
         "spec.parentRef.name: Required value",
     ]
@@ -41,8 +42,7 @@ def test_an_address_belongs_to_something_and_stays_with_it(namespace: Any) -> No
     try:
         changed = {"spec": {"parentRef": {"name": "y"}}}
         assert namespace.messages("PATCH", f"{ADDRESSES}/192.0.2.7", changed, **MERGE) == [
-            'spec.parentRef: Invalid value: {"Group":"g.io","Resource":"gateways","Namespace":"","Name":"y"}: field is '
-            "immutable"
+            "spec.parentRef: Invalid value: null: field is immutable"
         ]
         accept = "application/json;as=Table;v=v1;g=meta.k8s.io"
         _, table = namespace.client.call("GET", f"{ADDRESSES}/192.0.2.7", accept=accept)
@@ -83,6 +83,8 @@ def test_a_range_stays_but_another_family_may_join_it(namespace: Any) -> None:
         assert namespace.messages("PATCH", path, one, **MERGE) == [
             'spec.cidrs: Invalid value: ["198.51.100.0/28"]: field is immutable'
         ]
+        none = {"spec": {"cidrs": []}}
+        assert namespace.messages("PATCH", path, none, **MERGE) == ["spec.cidrs: Invalid value: []: field is immutable"]
     finally:
         namespace.client.call("DELETE", path)
 

@@ -40,6 +40,10 @@ def test_a_storage_class_deletes_and_binds_at_once_unless_it_says_otherwise(clus
             },
             ['allowedTopologies[0].matchLabelExpressions[0].values[1]: Duplicate value: "x"'],
         ),
+        (
+            {"provisioner": "p", "allowedTopologies": [{}]},
+            ['allowedTopologies[0].matchLabelExpressions: Duplicate value: ""'],
+        ),
     ],
 )
 def test_a_storage_class_is_checked(cluster: Any, fields: Any, wrong: list[str]) -> None:
@@ -71,7 +75,9 @@ def test_of_a_driver_on_a_node_only_its_room_may_change(cluster: Any) -> None:
     roomier = {**driver, "allocatable": {"count": 5}}
     grown = cluster.put(NODES, {**made, "spec": {"drivers": [roomier]}})
     assert grown.status == 200
-    moved = cluster.put(NODES, {**grown.body, "spec": {"drivers": [{**roomier, "nodeID": "other"}]}})
+    same = cluster.put(NODES, {**grown.body, "spec": {"drivers": [{**roomier, "topologyKeys": []}]}})
+    assert same.status == 200
+    moved = cluster.put(NODES, {**same.body, "spec": {"drivers": [{**roomier, "nodeID": "other"}]}})
     assert [problem.partition(":")[0] for problem in moved.problems] == ["spec.drivers"]
 
 
@@ -83,11 +89,36 @@ def test_of_a_driver_on_a_node_only_its_room_may_change(cluster: Any) -> None:
             {"inlineVolumeSpec": {"accessModes": ["ReadWriteOnce"], "nfs": {"server": "s", "path": "/"}}},
             "spec.source.inlineVolumeSpec.csi: Required value: has to be specified in the context of inline volumes",
         ),
+        (
+            {
+                "inlineVolumeSpec": {
+                    "accessModes": ["ReadWriteOnce"],
+                    "csi": {"driver": "csi.example.com", "volumeHandle": "h"},
+                    "claimRef": {},
+                    "volumeAttributesClassName": "Not judged!",
+                }
+            },
+            "spec.source.inlineVolumeSpec.claimRef: Forbidden: may not be specified in the context of inline volumes",
+        ),
     ],
 )
 def test_an_attachment_names_one_volume(cluster: Any, source: Any, wrong: str) -> None:
     spec = {"attacher": "csi.example.com", "nodeName": "n", "source": source}
     assert cluster.problems(ATTACHMENTS, {"kind": "VolumeAttachment", "spec": spec}) == [wrong]
+
+
+def test_an_attachment_is_checked_but_does_not_change(cluster: Any) -> None:
+    spec = {"attacher": "csi.example.com", "nodeName": "n", "source": {"persistentVolumeName": "pv"}}
+    made = cluster.made(ATTACHMENTS, {"kind": "VolumeAttachment", "spec": spec})
+    attacher = "spec.attacher: Too long: may not be more than 63"
+    long = {**spec, "attacher": "a" * 64}
+    assert cluster.put(ATTACHMENTS, {**made, "spec": long}).problems == [
+        f"{attacher} bytes",
+        "spec: Invalid value: null: field is immutable",
+    ]
+    # A declared rule counts characters, and comes last.
+    found = cluster.problems(ATTACHMENTS, {"kind": "VolumeAttachment", "spec": {**long, "source": {}}})
+    assert found[1:] == [f"{attacher} characters"]
 
 
 def test_the_status_endpoint_of_an_attachment_leaves_labels_alone(cluster: Any) -> None:

@@ -96,7 +96,7 @@ def validate_update(call: Call, new: Object, old: Object) -> list[FieldError]:
     if spec.get("volumeMode") != former.get("volumeMode"):
         errors.append(invalid("volumeMode", spec.get("volumeMode"), "field is immutable"))
     affinity = former.get("nodeAffinity")
-    if affinity is not None and _with_current_labels(spec.get("nodeAffinity")) != _with_current_labels(affinity):
+    if affinity is not None and not _same_affinity(spec.get("nodeAffinity"), affinity):
         why = "field is immutable, except for updating from beta label to GA"
         errors.append(invalid("nodeAffinity", go_struct(spec.get("nodeAffinity")), why))
     if former.get("volumeAttributesClassName") is not None and spec.get("volumeAttributesClassName") is None:
@@ -122,22 +122,30 @@ _CURRENT_LABELS = {
 }
 
 
-def _with_current_labels(affinity: Object | None) -> Object | None:
-    """The affinity by the labels that replaced the beta ones."""
-    terms = ((affinity or {}).get("required") or {}).get("nodeSelectorTerms")
-    if not terms:
-        return affinity
-    renamed = [
-        {
-            **term,
-            "matchExpressions": [
-                {**e, "key": _CURRENT_LABELS.get(e.get("key", ""), e.get("key"))}
-                for e in term.get("matchExpressions") or []
-            ],
-        }
-        for term in terms
-    ]
-    return {"required": {"nodeSelectorTerms": renamed}}
+def _same_affinity(new: Object | None, old: Object) -> bool:
+    """Whether nothing changed but beta labels to those that replaced them."""
+    terms, former = _terms(new), _terms(old)
+    return len(terms) == len(former) and all(
+        _same_requirements(term.get(field) or [], was.get(field) or [])
+        for term, was in zip(terms, former, strict=True)
+        for field in ("matchExpressions", "matchFields")
+    )
+
+
+def _terms(affinity: Object | None) -> list[Object]:
+    return ((affinity or {}).get("required") or {}).get("nodeSelectorTerms") or []
+
+
+def _same_requirements(new: list[Object], old: list[Object]) -> bool:
+    return len(new) == len(old) and all(_same_requirement(*pair) for pair in zip(new, old, strict=True))
+
+
+def _same_requirement(new: Object, old: Object) -> bool:
+    # As upstream: a key without a successor counts as replaced by none.
+    key = new.get("key", "")
+    if key == _CURRENT_LABELS.get(old.get("key", ""), ""):
+        old = {**old, "key": key}
+    return {"key": key, **new} == old
 
 
 def warnings(_: Call, new: Object, __: Object | None) -> list[str]:

@@ -78,7 +78,8 @@ def _validate_type_fields(new: Object) -> list[FieldError]:
         return []
     why = "may not be set for ExternalName services"
     errors = [forbidden("spec.clusterIPs", why)] if cluster_ips(new) else []
-    errors += [forbidden(f"spec.{field}", why) for field in ("ipFamilies", "ipFamilyPolicy") if spec.get(field)]
+    errors += [forbidden("spec.ipFamilies", why)] if spec.get("ipFamilies") else []
+    errors += [forbidden("spec.ipFamilyPolicy", why)] if spec.get("ipFamilyPolicy") is not None else []
     # A final dot marks the name as complete.
     cname = (spec.get("externalName") or "").removesuffix(".")
     if not cname:

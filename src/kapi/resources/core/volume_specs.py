@@ -27,14 +27,15 @@ def validate_volume_spec(spec: Object, name: str, path: str, *, inline: bool = F
     """`name` is the volume's; inline ones have none, and say less."""
     errors: list[FieldError] = []
     if inline:
-        errors += [forbidden(f"{path}.{field}", _NOT_INLINE) for field in ("claimRef", "capacity") if spec.get(field)]
+        errors += [forbidden(f"{path}.claimRef", _NOT_INLINE)] if spec.get("claimRef") is not None else []
+        errors += [forbidden(f"{path}.capacity", _NOT_INLINE)] if spec.get("capacity") else []
         if spec.get("csi") is None:
             errors.append(required(f"{path}.csi", "has to be specified in the context of inline volumes"))
     modes = spec.get("accessModes") or []
     errors += [] if modes else [required(f"{path}.accessModes")]
     errors += validate_access_modes(modes, f"{path}.accessModes")
     if not inline:
-        errors += _validate_capacity(spec.get("capacity") or {}, f"{path}.capacity")
+        errors += _validate_capacity(spec.get("capacity"), f"{path}.capacity")
     errors += _validate_policy(spec, path, inline)
     errors += _validate_affinity(spec.get("nodeAffinity"), f"{path}.nodeAffinity", inline)
     errors += validate_source(spec, name, path)
@@ -45,11 +46,12 @@ def validate_volume_spec(spec: Object, name: str, path: str, *, inline: bool = F
     return errors + _validate_classes(spec, path, inline)
 
 
-def _validate_capacity(capacity: Object, path: str) -> list[FieldError]:
+def _validate_capacity(capacity: Object | None, path: str) -> list[FieldError]:
     errors = [] if capacity else [required(path)]
-    if list(capacity) != ["storage"]:
-        errors.append(not_supported(path, dict(sorted(capacity.items())) or None, ("storage",)))
-    for name, amount in capacity.items():
+    if list(capacity or ()) != ["storage"]:
+        shown = dict(sorted(capacity.items())) if capacity is not None else None
+        errors.append(not_supported(path, shown, ("storage",)))
+    for name, amount in (capacity or {}).items():
         errors += validate_basic(amount, f"{path}[{name}]") + validate_positive(amount, f"{path}[{name}]")
     return errors
 
@@ -87,7 +89,7 @@ def _validate_classes(spec: Object, path: str, inline: bool) -> list[FieldError]
     elif mode is not None and mode not in VOLUME_MODES:
         errors.append(not_supported(f"{path}.volumeMode", mode, VOLUME_MODES))
     attributes, at = spec.get("volumeAttributesClassName"), f"{path}.volumeAttributesClassName"
-    if attributes is None:
+    if attributes is None or inline:
         return errors
     if attributes:
         errors += [invalid(at, attributes, e) for e in dns_subdomain(attributes)]

@@ -59,26 +59,26 @@ def _drop_topology(new: Object, old: Object | None) -> None:
 
 
 def validate(_: Call, new: Object) -> list[FieldError]:
-    return _validate_head(new) + _validate_endpoints(new)
+    found = _validate_ports(new.get("ports") or []) + _validate_endpoints(new)
+    # As upstream's declared rules, which come last.
+    return found + _validate_type(new.get("addressType") or "") + _validate_counts(new)
 
 
 def validate_update(_: Call, new: Object, old: Object) -> list[FieldError]:
-    errors, found = _validate_head(new), _validate_endpoints(new)
-    if found and (new.get("endpoints") or []) != (old.get("endpoints") or []):
-        errors += found
-    if new.get("addressType") != old.get("addressType"):
-        errors.append(invalid("addressType", new.get("addressType"), "field is immutable"))
-    return errors
+    kind, changed = new.get("addressType") or "", (new.get("endpoints") or []) != (old.get("endpoints") or [])
+    errors = _validate_type(kind) if kind else []
+    errors += _validate_ports(new.get("ports") or [])
+    errors += _validate_endpoints(new) if changed else []
+    if kind != old.get("addressType"):
+        errors += [] if kind else [required("addressType")]
+        errors.append(invalid("addressType", None, "field is immutable"))
+    return errors + (_validate_counts(new) if changed else [])
 
 
-def _validate_head(new: Object) -> list[FieldError]:
-    kind = new.get("addressType") or ""
-    errors: list[FieldError] = []
+def _validate_type(kind: str) -> list[FieldError]:
     if not kind:
-        errors.append(required("addressType"))
-    elif kind not in _TYPES:
-        errors.append(not_supported("addressType", kind, _TYPES))
-    return errors + _validate_ports(new.get("ports") or [])
+        return [required("addressType")]
+    return [] if kind in _TYPES else [not_supported("addressType", kind, _TYPES)]
 
 
 def _validate_ports(ports: list[Object]) -> list[FieldError]:
@@ -124,10 +124,6 @@ def _validate_endpoints(new: Object) -> list[FieldError]:
 
 def _validate_addresses(path: str, addresses: list[str], kind: str | None) -> list[FieldError]:
     errors: list[FieldError] = []
-    if not addresses:
-        errors.append(required(path))
-    elif len(addresses) > _MOST_ADDRESSES:
-        errors.append(too_many(path, len(addresses), _MOST_ADDRESSES))
     for i, address in enumerate(addresses):
         at = f"{path}[{i}]"
         if kind == "FQDN":
@@ -139,6 +135,17 @@ def _validate_addresses(path: str, addresses: list[str], kind: str | None) -> li
                     found.append(invalid(path, address, f"must be an {kind} address"))
                 found += validate_endpoint_ip(at, address)
             errors += found
+    return errors
+
+
+def _validate_counts(new: Object) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for i, endpoint in enumerate(new.get("endpoints") or []):
+        path, count = f"endpoints[{i}].addresses", len(endpoint.get("addresses") or ())
+        if not count:
+            errors.append(required(path))
+        elif count > _MOST_ADDRESSES:
+            errors.append(too_many(path, count, _MOST_ADDRESSES))
     return errors
 
 

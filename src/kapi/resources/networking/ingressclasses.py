@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kapi.api.call import Call
-from kapi.api.fields import FieldError, forbidden, invalid, not_supported, required, too_long
+from kapi.api.fields import FieldError, forbidden, invalid, missing_last, not_supported, required, too_long
 from kapi.api.names import dns_label, dns_subdomain, path_segment, validate_domain_prefixed_path
 from kapi.api.objects import Object
 from kapi.registry.resource import Resource
@@ -37,7 +37,7 @@ def validate(_: Call, new: Object) -> list[FieldError]:
     errors += validate_domain_prefixed_path("spec.controller", controller)
     if spec.get("parameters") is not None:
         errors += _validate_parameters(spec["parameters"])
-    return errors
+    return missing_last(errors, "kind", "name")
 
 
 def _validate_parameters(parameters: Object) -> list[FieldError]:

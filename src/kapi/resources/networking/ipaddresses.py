@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from kapi.api.addresses import validate_canonical_ip
 from kapi.api.call import Call
-from kapi.api.fields import FieldError, go_struct, invalid, required
+from kapi.api.fields import FieldError, invalid, missing_last, required
 from kapi.api.names import dns_subdomain, path_segment
 from kapi.api.objects import Object
 from kapi.registry.resource import Resource
 from kapi.registry.strategy import Strategy
 from kapi.registry.table import NAME, Column, age, created_at
+
+_PATH = "spec.parentRef"
 
 
 def default(new: Object) -> None:
@@ -24,38 +26,38 @@ def validate_name(name: str) -> list[str]:
 
 
 def validate(_: Call, new: Object) -> list[FieldError]:
-    parent = (new.get("spec") or {}).get("parentRef")
-    path = "spec.parentRef"
+    parent = _parent(new)
     if parent is None:
-        return [required(path)]
+        return [required(_PATH)]
+    return missing_last(_validate_parent(parent), "resource", "name")
+
+
+def _parent(decoded: Object) -> Object | None:
+    parent: Object | None = (decoded.get("spec") or {}).get("parentRef")
+    return parent
+
+
+def _validate_parent(parent: Object) -> list[FieldError]:
     group = parent.get("group") or ""
-    errors = [invalid(f"{path}.group", group, e) for e in dns_subdomain(group)] if group else []
+    errors = [invalid(f"{_PATH}.group", group, e) for e in dns_subdomain(group)] if group else []
     for field in ("resource", "name", "namespace"):
         value = parent.get(field) or ""
         if not value and field != "namespace":
-            errors.append(required(f"{path}.{field}"))
-        errors += [invalid(f"{path}.{field}", value, e) for e in path_segment(value)]
+            errors.append(required(f"{_PATH}.{field}"))
+        errors += [invalid(f"{_PATH}.{field}", value, e) for e in path_segment(value)]
     return errors
 
 
-def validate_update(call: Call, new: Object, old: Object) -> list[FieldError]:
-    errors = validate(call, new)
-    parent = (new.get("spec") or {}).get("parentRef")
-    if parent != (old.get("spec") or {}).get("parentRef"):
-        errors.append(invalid("spec.parentRef", _shown(parent), "field is immutable"))
-    return errors
-
-
-def _shown(parent: Object | None) -> Object | None:
-    """As upstream prints it: every field, by its own names."""
-    if parent is None:
-        return None
-    shown: Object = go_struct({f: parent.get(f, "") for f in ("group", "resource", "namespace", "name")})
-    return shown
+def validate_update(_: Call, new: Object, old: Object) -> list[FieldError]:
+    parent = _parent(new)
+    if parent == _parent(old):
+        return []
+    errors = [required(_PATH)] if parent is None else _validate_parent(parent)
+    return [*errors, invalid(_PATH, None, "field is immutable")]
 
 
 def parent_of(decoded: Object) -> str:
-    parent = (decoded.get("spec") or {}).get("parentRef")
+    parent = _parent(decoded)
     if parent is None:
         return "<none>"
     group = f".{parent['group']}" if parent.get("group") else ""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kapi.api.addresses import cidr_warnings, parse_cidr, validate_cidr
 from kapi.api.call import Call
-from kapi.api.fields import FieldError, forbidden, invalid, not_supported, required
+from kapi.api.fields import FieldError, forbidden, invalid, missing_last, not_supported, required
 from kapi.api.objects import Object
 from kapi.api.ports import port_number, validate_port
 from kapi.api.selectors import selector_from_object, validate_label_selector
@@ -39,12 +39,12 @@ def prepare_for_update(_: Call, new: Object, old: Object) -> None:
 
 
 def validate(_: Call, new: Object) -> list[FieldError]:
-    return _validate_spec(new.get("spec") or {}, known=[])
+    return missing_last(_validate_spec(new.get("spec") or {}, known=[]), "cidr")
 
 
 def validate_update(_: Call, new: Object, old: Object) -> list[FieldError]:
     known = [cidr for _, block in ip_blocks(old) for cidr in (block.get("cidr"), *(block.get("except") or ())) if cidr]
-    return _validate_spec(new.get("spec") or {}, known)
+    return missing_last(_validate_spec(new.get("spec") or {}, known), "cidr")
 
 
 def _validate_spec(spec: Object, known: list[str]) -> list[FieldError]:

@@ -60,7 +60,7 @@ def validate_update(call: Call, new: Object, old: Object) -> list[FieldError]:
     if len(before) == 1 and len(cidrs) == 2:
         errors = [invalid(f"{_PATH}[0]", cidrs[0], _IMMUTABLE)] if cidrs[0] != before[0] else []
         return errors + validate(call, new)
-    return [invalid(_PATH, cidrs or None, _IMMUTABLE)]
+    return [invalid(_PATH, (new.get("spec") or {}).get("cidrs"), _IMMUTABLE)]
 
 
 RESOURCE = Resource(

@@ -70,7 +70,7 @@ def validate_update(call: Call, new: Object, old: Object) -> list[FieldError]:
 
 
 def _settled(driver: Object) -> Object:
-    return {key: value for key, value in driver.items() if key != "allocatable"}
+    return {key: value for key, value in driver.items() if key != "allocatable" and value}
 
 
 RESOURCE = Resource(

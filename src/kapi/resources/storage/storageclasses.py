@@ -36,7 +36,8 @@ def validate(_: Call, new: Object) -> list[FieldError]:
 
 def _validate_topologies(topologies: list[Object]) -> list[FieldError]:
     errors: list[FieldError] = []
-    seen: list[dict[str, set[str]]] = []
+    # As upstream, which starts with as many empty terms as there are: an empty one is never the first.
+    seen: list[dict[str, set[str]]] = [{}]
     for i, term in enumerate(topologies):
         path = f"allowedTopologies[{i}].matchLabelExpressions"
         values: dict[str, set[str]] = {}

@@ -12,6 +12,7 @@ from kapi.registry.resource import Resource, Subresource
 from kapi.registry.strategy import Strategy, keep_all_but_status, keep_status
 from kapi.registry.table import AGE, NAME, Column, field_value
 from kapi.resources.core.volume_specs import default_volume_spec, validate_volume_spec
+from kapi.resources.podspec.volume_sources import validate_driver_name
 
 _MAX_METADATA_BYTES = 256 * 1024
 _MAX_MESSAGE_BYTES = 1024
@@ -23,6 +24,8 @@ def default(new: Object) -> None:
     inline = (new["spec"].get("source") or {}).get("inlineVolumeSpec")
     if inline is not None:
         default_volume_spec(inline)
+        if not inline.get("capacity"):
+            inline.pop("capacity", None)
 
 
 def prepare_for_create(_: Call, new: Object) -> None:
@@ -30,19 +33,25 @@ def prepare_for_create(_: Call, new: Object) -> None:
 
 
 def validate(_: Call, new: Object) -> list[FieldError]:
+    errors, attacher = _validate_rest(new), new["spec"].get("attacher", "")
+    # As upstream's declared rules, which come last.
+    if not attacher:
+        return [*errors, required("spec.attacher")]
+    errors += [invalid("spec.attacher", attacher, e) for e in dns_subdomain_caseless(attacher)]
+    return errors if len(attacher) <= 63 else [*errors, _TOO_LONG]
+
+
+def _validate_rest(new: Object) -> list[FieldError]:
+    """All but the attacher."""
     spec, status = new["spec"], new.get("status") or {}
-    source, node, attacher = spec.get("source") or {}, spec.get("nodeName", ""), spec.get("attacher", "")
+    source, node = spec.get("source") or {}, spec.get("nodeName", "")
     errors = _validate_source(source)
     errors += [invalid("spec.nodeName", node, e) for e in dns_subdomain(node)]
     errors += _validate_status(status)
     volume = source.get("persistentVolumeName")
     if volume is not None:
         errors += [invalid("spec.source.persistentVolumeName", volume, e) for e in dns_subdomain(volume)]
-    # As upstream's declared rules, which come last.
-    if not attacher:
-        return [*errors, required("spec.attacher")]
-    errors += [invalid("spec.attacher", attacher, e) for e in dns_subdomain_caseless(attacher)]
-    return errors if len(attacher) <= 63 else [*errors, _TOO_LONG]
+    return errors
 
 
 def _validate_source(source: Object) -> list[FieldError]:
@@ -72,8 +81,9 @@ def _validate_status(status: Object) -> list[FieldError]:
     return errors
 
 
-def validate_update(call: Call, new: Object, old: Object) -> list[FieldError]:
-    errors = validate(call, new)
+def validate_update(_: Call, new: Object, old: Object) -> list[FieldError]:
+    """As upstream: of a spec that changed, declared rules tell just that; code tells the rest."""
+    errors = validate_driver_name(new["spec"].get("attacher", ""), "spec.attacher") + _validate_rest(new)
     return errors if new["spec"] == old["spec"] else [*errors, invalid("spec", None, "field is immutable")]
 
 
