@@ -98,3 +98,10 @@ def test_whole_numbers_may_be_written_with_a_fraction() -> None:
     value = {"spec": {"priority": 2.0, "containers": [{"ports": [{"containerPort": 80.0}]}]}}
     assert whole(value, POD) == {"spec": {"priority": 2, "containers": [{"ports": [{"containerPort": 80}]}]}}
     assert whole({"spec": {"priority": 2.5}}, POD) == {"spec": {"priority": 2.5}}
+
+
+def test_numbers_that_are_too_large_lose_what_go_does_not_keep() -> None:
+    value = {"spec": {"priority": 2**40 + 5, "terminationGracePeriodSeconds": 2**40}}
+    assert whole(value, POD) == {"spec": {"priority": 5, "terminationGracePeriodSeconds": 2**40}}
+    assert whole({"spec": {"priority": 2**31}}, POD) == {"spec": {"priority": -(2**31)}}
+    assert whole({"spec": {"priority": True}}, POD) == {"spec": {"priority": True}}

@@ -187,7 +187,8 @@ class Taking:
         except AllocationError as error:
             which = f" {wanted}" if wanted else ""
             text = f"failed to allocate IP{which}: {error}"
-            raise errors.Invalid(KIND, name, [invalid("spec.clusterIPs", given, text)]) from error
+            shown = given + [""] * (len(families_of(self._service)) - len(given))
+            raise errors.Invalid(KIND, name, [invalid("spec.clusterIPs", shown, text)]) from error
         self._taken_ips.append(wanted)
         return wanted
 

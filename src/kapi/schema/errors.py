@@ -41,12 +41,15 @@ class TypeMismatch(Exception):
 
     @property
     def message(self) -> str:
-        if self._plain:
-            return self._plain
-        if self._path:
+        if self._path and not self._plain:
             where = f"struct field {self._struct}.{'.'.join(self._path)}"
             return f"json: cannot unmarshal {self._kind} into Go {where} of type {self._go_type}"
-        return f"json: cannot unmarshal {self._kind} into Go value of type {self._go_type}"
+        return self.alone
+
+    @property
+    def alone(self) -> str:
+        """Without where the value stands."""
+        return self._plain or f"json: cannot unmarshal {self._kind} into Go value of type {self._go_type}"
 
     def __str__(self) -> str:
         return self.message

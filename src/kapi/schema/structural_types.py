@@ -6,7 +6,7 @@ from kapi.schema.loader import META, named_type
 from kapi.schema.structural import Structural
 from kapi.schema.types import Field, Kind, Topology, Type
 
-_SCALARS: dict[str, Kind] = {"string": "string", "integer": "integer", "number": "number", "boolean": "boolean"}
+_SCALARS: dict[str, Kind] = {"integer": "integer", "number": "number", "boolean": "boolean"}
 
 
 def object_type(root: Structural) -> Type:
@@ -21,6 +21,8 @@ def type_of(node: Structural) -> Type:
         return _object(node, is_resource=node.embedded)
     if node.type == "array":
         return _list(node)
+    if node.type == "string":
+        return Type("string", format=node.schema.get("format") or "")
     if node.type in _SCALARS:
         return Type(_SCALARS[node.type])
     return Type("any", preserve_unknown=True)
