@@ -68,7 +68,7 @@ class Renderer:
         """The list, in parts."""
         metadata = _list_metadata(listing)
         if form.transform == "Table":
-            yield self._table(call, listing.entries, metadata, form)
+            yield self._table(call, listing.entries, metadata, form, self._default(listing.entries))
         elif form.media_type == PROTOBUF and form.transform != "PartialObjectMetadata":
             if call.audit is not None and call.audit.takes_responses:
                 call.audit.response_object(b"".join(self.listing(call, listing, form._replace(media_type=JSON))))
@@ -118,7 +118,16 @@ class Renderer:
 
     # Tables
 
-    def _table(self, call: Call, entries: Sequence[Entry], metadata: Object, form: Form) -> bytes:
+    def _default(self, entries: Sequence[Entry]) -> Entry | None:
+        """The one of a list that is used when none is named."""
+        if self._resource.default_of is None:
+            return None
+        index = self._resource.default_of([entry.object for entry in entries])
+        return entries[index] if index is not None else None
+
+    def _table(
+        self, call: Call, entries: Sequence[Entry], metadata: Object, form: Form, default: Entry | None = None
+    ) -> bytes:
         include = include_object(call)
         table = {
             "kind": "Table",
@@ -129,7 +138,7 @@ class Renderer:
         order = self._resource.row_order
         if order is not None:
             entries = sorted(entries, key=lambda entry: order(self._values(entry)))
-        rows = b",".join([self.row(e, include, form) for e in entries])
+        rows = b",".join([self.row(e, include, form, is_default=e is default) for e in entries])
         return orjson.dumps(table)[:-1] + b',"rows":[' + rows + b"]}\n"
 
     # Watch events
@@ -156,10 +165,12 @@ class Renderer:
     def column_definitions(self) -> list[Object]:
         return [c.definition for c in self._resource.columns if not c.hidden]
 
-    def row(self, entry: Entry, include: str, form: Form) -> bytes:
+    def row(self, entry: Entry, include: str, form: Form, *, is_default: bool = False) -> bytes:
         values = self._values(entry)
         now = self._clock.now()
         cells = [v if c.show is None else c.show(v, now) for c, v in zip(self._resource.columns, values, strict=True)]
+        if is_default:
+            cells[0] = f"{cells[0]} (default)"
         conditions = self._conditions(entry) if self._resource.row_conditions is not None else b""
         if include == "None":
             return b'{"cells":%b%b,"object":null}' % (orjson.dumps(cells), conditions)

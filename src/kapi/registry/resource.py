@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -149,6 +149,7 @@ class Resource:
     subresources: Mapping[str, Subresource] = field(default_factory=dict)
     columns: tuple[Column, ...] = (NAME, AGE)
     row_order: Callable[[list[Any]], Any] | None = None  # of a list's table: sorted by this key of the columns' values
+    default_of: Callable[[Sequence[Object]], int | None] | None = None  # of a list: the one its table marks as that
     row_conditions: Callable[[Object], list[Object]] | None = None  # of a table's row: whether it can be left out
     fields_of: FieldsOf = metadata_fields
     field_names: tuple[str, ...] = ()  # selectable besides metadata.name and metadata.namespace

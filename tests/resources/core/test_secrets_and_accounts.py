@@ -16,6 +16,9 @@ def secret(kind: str, **data: str) -> dict[str, Any]:
     ("content", "why"),
     [
         ("{", "unexpected end of JSON input"),
+        ("x", "invalid character 'x' looking for beginning of value"),
+        ("{} x", "invalid character 'x' after top-level value"),
+        ("true", "json: cannot unmarshal bool into Go value of type map[string]interface {}"),
         ("[]", "json: cannot unmarshal array into Go value of type map[string]interface {}"),
     ],
 )

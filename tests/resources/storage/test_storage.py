@@ -50,6 +50,26 @@ def test_a_storage_class_is_checked(cluster: Any, fields: Any, wrong: list[str])
     assert cluster.problems(CLASSES, {"kind": "StorageClass", **fields}) == wrong
 
 
+def test_of_the_classes_that_are_marked_a_list_shows_the_youngest_as_the_default(cluster: Any) -> None:
+    label = {"of": cluster.name}
+    for name, mark in (("b", "true"), ("a", "true"), ("c", "false")):
+        metadata = {
+            "name": f"{cluster.name}-{name}",
+            "labels": label,
+            "annotations": {"storageclass.kubernetes.io/is-default-class": mark},
+        }
+        cluster.made(CLASSES, {"kind": "StorageClass", "provisioner": "p", "metadata": metadata})
+    table = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+    rows = cluster.call("GET", f"{CLASSES}?labelSelector=of={cluster.name}", **table).body["rows"]
+    created = {row["object"]["metadata"]["name"]: row["object"]["metadata"]["creationTimestamp"] for row in rows}
+    marked = [f"{cluster.name}-a", f"{cluster.name}-b"]
+    # The two were made in one second, or not.
+    chosen = marked[0] if created[marked[0]] >= created[marked[1]] else marked[1]
+    assert [row["cells"][0] for row in rows if "(default)" in row["cells"][0]] == [f"{chosen} (default)"]
+    alone = cluster.call("GET", f"{CLASSES}/{chosen}", **table).body["rows"]
+    assert alone[0]["cells"][0] == chosen
+
+
 def test_a_driver_that_is_not_told_what_it_can_do_gets_defaults(cluster: Any) -> None:
     answer = cluster.call("POST", DRIVERS, {"kind": "CSIDriver", "spec": {"tokenRequests": [{"audience": "a"}]}})
     spec = answer.body["spec"]

@@ -10,6 +10,8 @@ import orjson
 from kapi.api.call import Call
 from kapi.api.fields import FieldError, forbidden, invalid, required, too_long
 from kapi.api.objects import Object
+from kapi.codec.json_syntax import syntax_error
+from kapi.patch.values import json_type
 from kapi.registry.resource import Resource, metadata_fields
 from kapi.registry.strategy import Strategy
 from kapi.registry.table import AGE, NAME, Column, field_value
@@ -69,21 +71,16 @@ def _validate_json(kind: str, data: dict[str, str]) -> list[FieldError]:
     if not kind.startswith("kubernetes.io/dockerc"):
         return []
     key = _DEMANDS[kind][0]
+    text = base64.b64decode(data[key])
     try:
-        content = orjson.loads(base64.b64decode(data[key]))
-    except orjson.JSONDecodeError as error:
-        cut = error.pos >= len(error.doc.rstrip())
-        why = "unexpected end of JSON input" if cut else f"invalid character {_shown(error)} looking for a JSON value"
-        return [invalid(f"data[{key}]", _REDACTED, why)]
+        content = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        why = syntax_error(text)
+        return [invalid(f"data[{key}]", _REDACTED, why)] if why is not None else []
     if isinstance(content, dict) or content is None:
         return []
-    go_type = "array" if isinstance(content, list) else "string" if isinstance(content, str) else "number"
-    why = f"json: cannot unmarshal {go_type} into Go value of type map[string]interface {{}}"
+    why = f"json: cannot unmarshal {json_type(content)} into Go value of type map[string]interface {{}}"
     return [invalid(f"data[{key}]", _REDACTED, why)]
-
-
-def _shown(error: orjson.JSONDecodeError) -> str:
-    return f"'{error.doc[error.pos]}'"
 
 
 def validate_update(call: Call, new: Object, old: Object) -> list[FieldError]:

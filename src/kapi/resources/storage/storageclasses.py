@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kapi.api.call import Call
 from kapi.api.fields import FieldError, duplicate, invalid, not_supported, required
 from kapi.api.names import label_key
@@ -14,6 +16,7 @@ from kapi.resources.storage.parameters import validate_driver, validate_paramete
 
 _POLICIES = ("Delete", "Retain")
 _BINDING_MODES = ("Immediate", "WaitForFirstConsumer")
+_MARKS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 
 
 def default(new: Object) -> None:
@@ -77,6 +80,20 @@ def warnings(_: Call, new: Object, __: Object | None) -> list[str]:
     return found
 
 
+def default_of(classes: Sequence[Object]) -> int | None:
+    """The youngest of those that are marked; of several, the first by name."""
+    marked = [i for i, each in enumerate(classes) if _is_marked(each["metadata"].get("annotations") or {})]
+    if not marked:
+        return None
+    youngest = max(classes[i]["metadata"]["creationTimestamp"] for i in marked)
+    rivals = [i for i in marked if classes[i]["metadata"]["creationTimestamp"] == youngest]
+    return min(rivals, key=lambda i: classes[i]["metadata"]["name"])
+
+
+def _is_marked(annotations: dict[str, str]) -> bool:
+    return any(annotations.get(key) == "true" for key in _MARKS)
+
+
 RESOURCE = Resource(
     group="storage.k8s.io",
     version="v1",
@@ -90,5 +107,6 @@ RESOURCE = Resource(
         Column("AllowVolumeExpansion", field_value("allowVolumeExpansion", absent=False)),
         AGE,
     ),
+    default_of=default_of,
     returns_deleted=True,
 )
