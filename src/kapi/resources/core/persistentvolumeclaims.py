@@ -124,7 +124,7 @@ def _validate_settled(new: Object, old: Object) -> list[FieldError]:
         del spec["storageClassName"]
     else:
         if (now or "") != (annotated or ""):
-            at = f"metadata.annotations[{STORAGE_CLASS_ANNOTATION}]"
+            at = f"metadata.annotations.{STORAGE_CLASS_ANNOTATION}"
             errors.append(invalid(at, now or "", "field is immutable"))
         if unnamed and annotated in (None, name):
             del spec["storageClassName"]

@@ -12,6 +12,7 @@ from kapi.registry.resource import Resource
 from kapi.registry.strategy import Strategy
 from kapi.registry.table import CREATED_AT, NAME
 from kapi.resources.core.node_labels import deprecation
+from kapi.resources.workload.selectors import shown_selector
 
 
 def validate(_: Call, new: Object) -> list[FieldError]:
@@ -25,9 +26,10 @@ def validate(_: Call, new: Object) -> list[FieldError]:
 
 def validate_update(call: Call, new: Object, old: Object) -> list[FieldError]:
     errors = validate(call, new)
-    for field in ("nodeTopology", "storageClassName"):
-        if new.get(field) != old.get(field):
-            errors.append(invalid(field, new.get(field), "field is immutable"))
+    if new.get("nodeTopology") != old.get("nodeTopology"):
+        errors.append(invalid("nodeTopology", shown_selector(new.get("nodeTopology")), "field is immutable"))
+    if new.get("storageClassName") != old.get("storageClassName"):
+        errors.append(invalid("storageClassName", new.get("storageClassName"), "field is immutable"))
     return errors
 
 
