@@ -158,6 +158,24 @@ def test_appliers_share_a_list_that_is_a_map(group: Any) -> None:
     assert conflict.status == 409
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "found"),
+    [
+        ("size", None, 'Invalid value: "null": spec.size in body must be of type integer: "null"'),
+        ("born", 5, 'Invalid value: "int64": spec.born in body must be of type date-time: "int64"'),
+    ],
+)
+def test_what_was_applied_is_judged_with_its_nulls_and_formats(group: Any, name: str, value: Any, found: str) -> None:
+    born = {"type": "string", "format": "date-time"}
+    spec = {"type": "object", "properties": {**SPEC["properties"], "born": born}}
+    group.define({"type": "object", "properties": {"spec": spec}})
+    path, applied = f"{group.path('foos/a')}?fieldManager=m", {"content_type": "application/apply-patch+yaml"}
+    refused = group.call("PATCH", path, group.object("a", spec={name: value}), **applied)
+    assert refused.problems == [f"spec.{name}: {found}"]
+    given = group.call("PATCH", path, group.object("a", spec={"color": None}), **applied)
+    assert (given.status, given.body["spec"]) == (201, {"color": "red"})
+
+
 def test_a_rule_that_an_unchanged_value_breaks_is_only_warned_of(group: Any) -> None:
     text = {"type": "string"}
     shape = {"type": "object", "properties": {"name": text, "size": {"type": "integer"}}}

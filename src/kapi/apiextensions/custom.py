@@ -128,7 +128,7 @@ class Custom:
             ),
             given_schema=cache(lambda: object_type(self._node)),
             convert=self._convert if len(self._versions) > 1 else None,
-            untyped=Untyped(settle=self._settle),
+            untyped=Untyped(settle=self._settle, settle_applied=self._settle_applied),
         )
 
     # Decoding
@@ -136,6 +136,10 @@ class Custom:
     def _settle(self, obj: Object) -> list[str]:
         normalize(obj)
         return settle(self._node, obj)
+
+    def _settle_applied(self, obj: Object) -> list[str]:
+        normalize(obj)
+        return settle(self._node, obj, keep_nulls=True)
 
     def _default(self, obj: Object) -> None:
         apply_defaults(self._node, obj)

@@ -189,7 +189,7 @@ class Patching:
             self._check_said(new)
         shown = orjson.dumps(new)
         try:
-            paths = decode(resource.schema, new) if resource.untyped is None else resource.untyped.settle(new)
+            paths = self._decoded(new)
         except (TypeMismatch, ValueError) as mismatch:
             if resource.untyped is None and self._kind in (CONTENT_TYPES["strategic"], CONTENT_TYPES["apply"]):
                 new, paths = self._restored(orjson.loads(shown), str(mismatch))
@@ -211,6 +211,14 @@ class Patching:
             resource.strategy.default(new)
         settled: Object = new
         return settled
+
+    def _decoded(self, new: Object) -> list[str]:
+        """Settles the object: the paths of what its type does not know."""
+        resource = self._endpoint.resource
+        if resource.untyped is None:
+            return decode(resource.schema, new)
+        is_applied = self._kind == CONTENT_TYPES["apply"]
+        return resource.untyped.settle_applied(new) if is_applied else resource.untyped.settle(new)
 
     def _restored(self, new: Object, why: str) -> tuple[Object, list[str]]:
         """A merged or applied object, which is not read from JSON; refused with what its type does not take."""

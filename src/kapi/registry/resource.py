@@ -109,10 +109,12 @@ class Untyped:
     """What a custom resource has instead of a built-in type: its definition's schema.
 
     `settle` prunes a decoded object in place and returns the paths of what its schema does not know; it raises
-    ValueError when the object's metadata is malformed.
+    ValueError when the object's metadata is malformed. `settle_applied` does the same to what was applied, whose nulls
+    are not dropped: validation finds them.
     """
 
     settle: Callable[[Object], list[str]]
+    settle_applied: Callable[[Object], list[str]]
 
 
 class StoreHooks(Protocol):

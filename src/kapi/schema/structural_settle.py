@@ -42,10 +42,11 @@ class _EmbeddedMalformed(Exception):
         return invalid(self.suffix[1:], shown, self.why)
 
 
-def settle(node: Structural, obj: Object, *, forgiving: bool = False) -> list[str]:
+def settle(node: Structural, obj: Object, *, forgiving: bool = False, keep_nulls: bool = False) -> list[str]:
     """Prune an object of what its schema does not know, and bring its metadata into shape: the paths of what went.
 
-    Raises Malformed, unless `forgiving`: then malformed metadata is dropped, as from what is stored already.
+    Raises Malformed, unless `forgiving`: then malformed metadata is dropped, as from what is stored already. With
+    `keep_nulls`, nulls where none may be are left for validation to find.
     """
     unknown: list[str] = []
     metadata = obj.get("metadata")
@@ -57,7 +58,7 @@ def settle(node: Structural, obj: Object, *, forgiving: bool = False) -> list[st
         unknown += [f".metadata.{path}" for path in _settle_metadata(metadata, forgiving=forgiving)]
     pruned: list[str] = []
     try:
-        _members(node, obj, pruned, is_resource=True, forgiving=forgiving)
+        _members(node, obj, pruned, is_resource=True, forgiving=forgiving, keep_nulls=keep_nulls)
     except _EmbeddedMalformed as malformed:
         raise Malformed(str(malformed.error)) from None
     return [path[1:] for path in [*unknown, *sorted(pruned)]]
@@ -82,7 +83,9 @@ def normalize(value: Any) -> Any:
     return value
 
 
-def prune(node: Structural | None, value: Any, unknown: list[str], *, forgiving: bool = False) -> None:
+def prune(
+    node: Structural | None, value: Any, unknown: list[str], *, forgiving: bool = False, keep_nulls: bool = False
+) -> None:
     """Drop what the schema does not know from a value, and nulls where none may be."""
     kind = value.__class__
     if kind is dict:
@@ -90,7 +93,7 @@ def prune(node: Structural | None, value: Any, unknown: list[str], *, forgiving:
             unknown += [f".{key}" for key in value]
             value.clear()
         else:
-            _members(node, value, unknown, is_resource=node.embedded, forgiving=forgiving)
+            _members(node, value, unknown, is_resource=node.embedded, forgiving=forgiving, keep_nulls=keep_nulls)
     elif kind is list:
         items = node.items if node is not None else None
         if node is not None and node.preserves and items is None:
@@ -99,7 +102,7 @@ def prune(node: Structural | None, value: Any, unknown: list[str], *, forgiving:
         for index, item in enumerate(value):
             if item.__class__ is dict or item.__class__ is list:
                 try:
-                    prune(items, item, unknown, forgiving=forgiving)
+                    prune(items, item, unknown, forgiving=forgiving, keep_nulls=keep_nulls)
                 except _EmbeddedMalformed as malformed:
                     malformed.suffix = f"[{index}]{malformed.suffix}"
                     raise
@@ -109,7 +112,13 @@ def prune(node: Structural | None, value: Any, unknown: list[str], *, forgiving:
 
 
 def _members(
-    node: Structural, value: dict[str, Any], unknown: list[str], *, is_resource: bool, forgiving: bool
+    node: Structural,
+    value: dict[str, Any],
+    unknown: list[str],
+    *,
+    is_resource: bool,
+    forgiving: bool,
+    keep_nulls: bool,
 ) -> None:
     properties = node.properties
     gone: list[str] = []
@@ -130,11 +139,13 @@ def _members(
                 continue
             child = node.additional
         if item is None:
-            if child is not None and not child.nullable and not child.has_default:
+            # As upstream: of a value without a type nothing is left when it is null.
+            kept = keep_nulls and child is not None and bool(child.type or child.int_or_string)
+            if child is not None and not child.nullable and not child.has_default and not kept:
                 gone.append(key)
         elif item.__class__ is dict or item.__class__ is list:
             try:
-                prune(child, item, unknown, forgiving=forgiving)
+                prune(child, item, unknown, forgiving=forgiving, keep_nulls=keep_nulls)
             except _EmbeddedMalformed as malformed:
                 malformed.suffix = f"{f'.{key}' if key in properties else f'[{key}]'}{malformed.suffix}"
                 raise
