@@ -41,3 +41,19 @@ def test_when_an_object_was_made_stays_whatever_an_update_says(client: Client, p
     _, made = client.call("GET", path)
     status, answer = client.call("PATCH", path, {"metadata": {"creationTimestamp": "2001-01-01T00:00:00Z"}}, **MERGE)
     assert (status, answer["metadata"]["creationTimestamp"]) == (200, made["metadata"]["creationTimestamp"])
+
+
+def test_a_status_is_written_whatever_else_its_writer_thinks_of_the_object(client: Client) -> None:
+    ranges = "/apis/networking.k8s.io/v1/servicecidrs"
+    name = f"m-{uuid.uuid4().hex[:8]}"
+    spec = {"cidrs": ["198.51.100.128/28"]}
+    body = {"apiVersion": "networking.k8s.io/v1", "kind": "ServiceCIDR", "metadata": {"name": name}, "spec": spec}
+    client.create(ranges, body)
+    try:
+        marked = {"metadata": {"deletionTimestamp": "2030-01-01T00:00:00Z", "labels": {"a": "b"}}}
+        status, answer = client.call("PATCH", f"{ranges}/{name}/status", marked, **MERGE)
+        assert status == 200 and not answer["metadata"].keys() & {"deletionTimestamp", "labels"}
+        graced = {"metadata": {"deletionGracePeriodSeconds": 5}}
+        assert client.call("PATCH", f"{ranges}/{name}/status", graced, **MERGE)[0] == 422
+    finally:
+        client.call("DELETE", f"{ranges}/{name}")

@@ -84,7 +84,7 @@ def before_update(call: Call, resource: Resource, strategy: Strategy, new: Objec
         metadata.setdefault("deletionGracePeriodSeconds", former["deletionGracePeriodSeconds"])
     if strategy.prepare_for_update is not None:
         strategy.prepare_for_update(call, new, old)
-    found = validate_object_meta_update(metadata, former, any_finalizer=strategy.any_finalizer)
+    found = validate_object_meta_update(new["metadata"], former, any_finalizer=strategy.any_finalizer)
     if strategy.validate_update is not None:
         found += strategy.validate_update(call, new, old)
     if found:

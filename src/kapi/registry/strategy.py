@@ -81,7 +81,7 @@ def copy_field(target: Object, source: Object, field: str) -> None:
 
 def keep_metadata(new: Object, old: Object) -> None:
     """A status endpoint that leaves what users write into the metadata alone."""
-    for field in ("labels", "annotations", "finalizers", "ownerReferences"):
+    for field in ("deletionTimestamp", "labels", "annotations", "finalizers", "ownerReferences"):
         copy_field(new["metadata"], old["metadata"], field)
 
 

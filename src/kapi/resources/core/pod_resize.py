@@ -15,6 +15,7 @@ from kapi.resources.podspec.resources import default_pod_resources, quality_of_s
 
 _KEPT_METADATA = ("labels", "annotations", "finalizers", "ownerReferences")
 _ONLY = "only cpu and memory resources are mutable"
+_KEPT_METADATA = ("deletionTimestamp", "labels", "annotations", "finalizers", "ownerReferences")
 _RESIZABLE = ("cpu", "memory")
 
 

@@ -21,7 +21,8 @@ _MAX_UINT32 = 0xFFFFFFFF
 
 def prepare_for_update(_: Call, new: Object, old: Object) -> None:
     new["spec"] = old["spec"]
-    copy_field(new["metadata"], old["metadata"], "ownerReferences")
+    for field in ("deletionTimestamp", "ownerReferences"):
+        copy_field(new["metadata"], old["metadata"], field)
     status, former = new.setdefault("status", {}), old["status"]
     if not status.get("qosClass"):
         copy_field(status, former, "qosClass")

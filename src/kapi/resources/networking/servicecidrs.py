@@ -8,13 +8,11 @@ from kapi.api.fields import FieldError, invalid, required
 from kapi.api.objects import Object
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource
-from kapi.registry.strategy import Strategy, copy_field
+from kapi.registry.strategy import Strategy, keep_all_but_status, keep_status
 from kapi.registry.table import AGE, NAME, Column
 
 _PATH = "spec.cidrs"
 _IMMUTABLE = "field is immutable"
-# What a write of the status may not change.
-_METADATA = ("labels", "annotations", "finalizers", "ownerReferences", "deletionGracePeriodSeconds")
 
 
 def cidrs_of(decoded: Object) -> list[str]:
@@ -23,16 +21,6 @@ def cidrs_of(decoded: Object) -> list[str]:
 
 def prepare_for_create(_: Call, new: Object) -> None:
     new["status"] = {}
-
-
-def prepare_for_update(_: Call, new: Object, old: Object) -> None:
-    copy_field(new, old, "status")
-
-
-def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
-    copy_field(new, old, "spec")
-    for field in _METADATA:
-        copy_field(new["metadata"], old["metadata"], field)
 
 
 def validate(_: Call, new: Object) -> list[FieldError]:
@@ -69,14 +57,14 @@ RESOURCE = Resource(
     kind="ServiceCIDR",
     strategy=Strategy(
         prepare_for_create=prepare_for_create,
-        prepare_for_update=prepare_for_update,
+        prepare_for_update=keep_status,
         validate=validate,
         validate_update=validate_update,
         reset=excluding("status"),
     ),
     subresources={
         "status": Subresource(
-            strategy=Strategy(prepare_for_update=prepare_for_status_update, reset=excluding("metadata", "spec"))
+            strategy=Strategy(prepare_for_update=keep_all_but_status, reset=excluding("metadata", "spec"))
         )
     },
     columns=(NAME, Column("CIDRs", lambda decoded: ",".join(cidrs_of(decoded))), AGE),
