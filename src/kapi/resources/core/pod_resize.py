@@ -13,7 +13,6 @@ from kapi.resources.podspec.annotations import MIRROR
 from kapi.resources.podspec.disabled import drop_disabled_fields
 from kapi.resources.podspec.resources import default_pod_resources, quality_of_service
 
-_KEPT_METADATA = ("labels", "annotations", "finalizers", "ownerReferences")
 _ONLY = "only cpu and memory resources are mutable"
 _KEPT_METADATA = ("deletionTimestamp", "labels", "annotations", "finalizers", "ownerReferences")
 _RESIZABLE = ("cpu", "memory")
