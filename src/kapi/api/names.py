@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from kapi.api.fields import FieldError, invalid, required, too_long
 
@@ -110,6 +111,7 @@ def path_segment_prefix(name: str) -> list[str]:
     return [f"may not contain '{c}'" for c in "/%" if c in name]
 
 
+_LONGEST_KEY = 253 + 1 + 63
 _NAME_RULE = (
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
 )
@@ -117,6 +119,16 @@ _NAME_RULE = (
 
 def label_key(name: str) -> list[str]:
     """A name with an optional prefix: label and annotation keys, finalizers, condition types."""
+    # The same few keys come again and again; those too long to be one are not worth remembering.
+    return list(_remembered(name)) if len(name) <= _LONGEST_KEY else _key_problems(name)
+
+
+@lru_cache(maxsize=4096)
+def _remembered(name: str) -> tuple[str, ...]:
+    return tuple(_key_problems(name))
+
+
+def _key_problems(name: str) -> list[str]:
     parts = name.split("/")
     examples = ("MyName", "my.name", "123-abc")
     if len(parts) > 2:

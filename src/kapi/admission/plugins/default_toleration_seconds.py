@@ -15,21 +15,24 @@ class DefaultTolerationSeconds:
     name = "DefaultTolerationSeconds"
 
     def __init__(self, not_ready: int = 300, unreachable: int = 300) -> None:
-        self._seconds = dict(zip(_TAINTS, (not_ready, unreachable), strict=True))
+        self._tolerations = [
+            {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds}
+            for key, seconds in zip(_TAINTS, (not_ready, unreachable), strict=True)
+        ]
 
     def hooks(self) -> tuple[Hook, ...]:
         return (mutating(self.mutate, "CREATE", "UPDATE", of=(PODS,)),)
 
     def mutate(self, attributes: Attributes) -> None:
         spec = (attributes.object or {})["spec"]
-        tolerations = spec.get("tolerations") or []
+        tolerations = spec.get("tolerations")
+        if not tolerations:
+            spec["tolerations"] = [added.copy() for added in self._tolerations]
+            return
         tolerated = {t.get("key") or "" for t in tolerations if t.get("effect") in (None, "", "NoExecute")}
-        missing = [] if "" in tolerated else [key for key in _TAINTS if key not in tolerated]
-        if missing:
-            spec["tolerations"] = tolerations + [
-                {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": self._seconds[key]}
-                for key in missing
-            ]
+        if "" not in tolerated:
+            missing = [added.copy() for added in self._tolerations if added["key"] not in tolerated]
+            spec["tolerations"] = tolerations + missing
 
 
 def build(services: Services, _: Object | None) -> DefaultTolerationSeconds:

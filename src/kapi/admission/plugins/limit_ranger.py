@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from kapi.admission.chain import Hook, mutating, validating
@@ -13,11 +13,13 @@ from kapi.admission.services import PodResources, Services
 from kapi.api.objects import Object
 from kapi.api.quantity import Quantity
 from kapi.registry.attributes import Attributes
+from kapi.storage.cacher.entry import Entry
 
 ANNOTATION = "kubernetes.io/limit-ranger"
 _MAX_MILLI = ((1 << 63) - 1) // 1000
 
 Amounts: TypeAlias = Mapping[str, Quantity]
+Act: TypeAlias = Callable[[Attributes, Object], None]
 Rule: TypeAlias = Callable[[str, str, Quantity, Amounts, Amounts], str | None]
 
 
@@ -38,25 +40,21 @@ class LimitRanger:
         )
 
     def mutate(self, attributes: Attributes) -> Awaitable[None] | None:
-        return self._run(attributes, lambda limit_range: _fill_in(attributes.object or {}, limit_range))
+        return self._run(attributes, _fill_in)
 
     def validate(self, attributes: Attributes) -> Awaitable[None] | None:
-        return self._run(attributes, lambda limit_range: self._check(attributes, limit_range))
+        return self._run(attributes, self._check)
 
-    def _run(self, attributes: Attributes, act: Callable[[Object], None]) -> Awaitable[None] | None:
-        old = attributes.old_object
-        if old is not None and old["metadata"].get("deletionTimestamp"):
-            return None
+    def _run(self, attributes: Attributes, act: Act) -> Awaitable[None] | None:
         entries = self._lookup.listed(LIMIT_RANGES, attributes.namespace)
         if entries is None:
             return self._run_later(attributes, act)
-        for entry in entries:
-            act(decoded(entry))
+        if entries:
+            _act(attributes, entries, act)
         return None
 
-    async def _run_later(self, attributes: Attributes, act: Callable[[Object], None]) -> None:
-        for entry in await self._lookup.list(LIMIT_RANGES, attributes.namespace):
-            act(decoded(entry))
+    async def _run_later(self, attributes: Attributes, act: Act) -> None:
+        _act(attributes, await self._lookup.list(LIMIT_RANGES, attributes.namespace), act)
 
     def _check(self, attributes: Attributes, limit_range: Object) -> None:
         spec = (attributes.object or {})["spec"]
@@ -85,8 +83,17 @@ class LimitRanger:
         return total
 
 
-def _fill_in(pod: Object, limit_range: Object) -> None:
+def _act(attributes: Attributes, limit_ranges: Iterable[Entry], act: Act) -> None:
+    """On each limit range, unless the object is about to go."""
+    old = attributes.old_object
+    if old is None or not old["metadata"].get("deletionTimestamp"):
+        for entry in limit_ranges:
+            act(attributes, decoded(entry))
+
+
+def _fill_in(attributes: Attributes, limit_range: Object) -> None:
     """The defaults for containers, and a note of what was set."""
+    pod = attributes.object or {}
     limits: dict[str, str] = {}
     requests: dict[str, str] = {}
     for limit in limit_range.get("spec", {}).get("limits") or ():

@@ -6,6 +6,7 @@ Whatever makes pods by a template is never refused, but whoever writes it is war
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import NamedTuple
 
 from kapi.admission.chain import Hook, validating
 from kapi.admission.lookup import Lookup, decoded
@@ -24,6 +25,15 @@ from kapi.registry.attributes import Attributes
 from kapi.storage.cacher.entry import Entry
 
 _MOST_PODS = 3000  # that are looked at when a namespace's level changes
+_ENFORCED = f"{PREFIX}enforce-policy"
+
+
+class _Read(NamedTuple):
+    """A namespace's policy, what is wrong with its labels, and what it enforces where that is nothing."""
+
+    policy: Policy
+    errors: list[FieldError]
+    harmless: str
 
 
 def _template(found: Object) -> Object | None:
@@ -53,6 +63,7 @@ class PodSecurity:
     def __init__(self, lookup: Lookup, configuration: PodSecurityConfiguration) -> None:
         self._lookup = lookup
         self._configuration = configuration
+        self._exempts = bool(configuration.namespaces or configuration.usernames)
 
     def hooks(self) -> tuple[Hook, ...]:
         return (
@@ -165,9 +176,9 @@ class PodSecurity:
         self._check_pod(attributes, entry)
 
     def _check_pod(self, attributes: Attributes, entry: Entry) -> None:
-        policy, errors = self._policy(entry)
-        if not errors and policy.is_privileged:
-            attributes.call.annotations[f"{PREFIX}enforce-policy"] = str(policy.enforce)
+        policy, errors, harmless = self._policy(entry)
+        if harmless:
+            attributes.call.annotations[_ENFORCED] = harmless
             return
         new, old = attributes.object or {}, attributes.old_object
         if old is None or _is_significant(new["spec"], old["spec"]):
@@ -190,7 +201,7 @@ class PodSecurity:
             self._check_template(attributes, entry)
 
     def _check_template(self, attributes: Attributes, entry: Entry) -> None:
-        policy, errors = self._policy(entry)
+        policy, errors, _ = self._policy(entry)
         if not errors and policy.warn.level == policy.audit.level == PRIVILEGED:
             return
         template = _TEMPLATES[attributes.resource.group_resource](attributes.object or {})
@@ -198,16 +209,20 @@ class PodSecurity:
             pod = Pod(template.get("metadata") or {}, template.get("spec") or {})
             self._evaluate(attributes, pod, policy, errors, enforce=False)
 
-    def _policy(self, entry: Entry) -> tuple[Policy, list[FieldError]]:
+    def _policy(self, entry: Entry) -> _Read:
         """Read from a namespace's labels once."""
         if entry.renderings is None:
             entry.renderings = {}
-        found: tuple[Policy, list[FieldError]] | None = entry.renderings.get("pod security")
+        found: _Read | None = entry.renderings.get("pod security")
         if found is None:
-            found = entry.renderings["pod security"] = policy_of(entry.labels, self._configuration.defaults)
+            policy, errors = policy_of(entry.labels, self._configuration.defaults)
+            harmless = str(policy.enforce) if policy.is_privileged and not errors else ""
+            found = entry.renderings["pod security"] = _Read(policy, errors, harmless)
         return found
 
     def _is_exempt(self, attributes: Attributes) -> bool:
+        if not self._exempts:
+            return False
         exempt = ""
         if attributes.namespace in self._configuration.namespaces:
             exempt = "namespace"
@@ -228,7 +243,7 @@ class PodSecurity:
             notes[f"{PREFIX}error"] = f"Failed to parse policy: {all_of([str(e) for e in errors])}"
         refused = _told(policy.enforce, pod) if enforce else ""
         if enforce:
-            notes[f"{PREFIX}enforce-policy"] = str(policy.enforce)
+            notes[_ENFORCED] = str(policy.enforce)
         if noted := _told(policy.audit, pod):
             notes[f"{PREFIX}audit-violations"] = f'would violate PodSecurity "{policy.audit}": {noted}'
         if refused:

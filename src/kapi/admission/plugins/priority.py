@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable
 
 from kapi.admission.chain import Hook, mutating, validating
-from kapi.admission.lookup import Lookup, decoded
+from kapi.admission.followed import Followed
+from kapi.admission.lookup import Lookup
 from kapi.admission.refusal import forbidden
 from kapi.admission.resources import PODS, PRIORITY_CLASSES
 from kapi.admission.services import Services
 from kapi.api.objects import Object
 from kapi.registry.attributes import Attributes
+
+# What counts where no class is named and none is the default.
+_NO_CLASS: Object = {"preemptionPolicy": "PreemptLowerPriority"}
 
 
 class Priority:
@@ -18,6 +22,9 @@ class Priority:
 
     def __init__(self, lookup: Lookup) -> None:
         self._lookup = lookup
+        self._followed = Followed(lookup, PRIORITY_CLASSES)
+        self._classes: dict[str, Object] = {}
+        self._default: Object | None = None
 
     def hooks(self) -> tuple[Hook, ...]:
         return (
@@ -34,24 +41,41 @@ class Priority:
                 spec[field] = former[field]
 
     def assign(self, attributes: Attributes) -> Awaitable[None] | None:
-        classes = self._lookup.listed(PRIORITY_CLASSES)
-        if classes is None:
+        if self._followed.stale:
             return self._assign_later(attributes)
-        self._assign(attributes, [decoded(entry) for entry in classes])
+        self._assign(attributes)
         return None
 
     async def _assign_later(self, attributes: Attributes) -> None:
-        self._assign(attributes, await self._classes())
+        await self._learn()
+        self._assign(attributes)
 
-    async def _classes(self) -> list[Object]:
-        return [decoded(entry) for entry in await self._lookup.list(PRIORITY_CLASSES)]
+    async def _learn(self) -> None:
+        if not self._followed.stale or PRIORITY_CLASSES not in self._lookup.stores:
+            return
+        if not self._followed.loaded:
+            await self._followed.load()
+        (entries,) = self._followed.take()
+        classes = [entry.object for entry in entries]
+        self._classes = {found["metadata"]["name"]: found for found in classes}
+        # The lowest, should there be several after all.
+        defaults = [found for found in classes if found.get("globalDefault")]
+        self._default = min(defaults, key=lambda found: found.get("value", 0), default=None)
 
-    def _assign(self, attributes: Attributes, classes: list[Object]) -> None:
+    def _class_of(self, attributes: Attributes, name: str) -> Object:
+        if not name:
+            return self._default or _NO_CLASS
+        found = self._classes.get(name)
+        if found is None:
+            raise forbidden(attributes, f"no PriorityClass with name {name} was found")
+        return found
+
+    def _assign(self, attributes: Attributes) -> None:
         spec = (attributes.object or {})["spec"]
-        found = _class_of(attributes, classes, spec.get("priorityClassName") or "")
-        if found["name"]:
-            spec["priorityClassName"] = found["name"]
-        given, priority = spec.get("priority"), found["value"]
+        found = self._class_of(attributes, spec.get("priorityClassName") or "")
+        if found is not _NO_CLASS:
+            spec["priorityClassName"] = found["metadata"]["name"]
+        given, priority = spec.get("priority"), found.get("value", 0)
         if given is not None and given != priority:
             raise forbidden(
                 attributes,
@@ -59,7 +83,7 @@ class Priority:
                 f"controller computed {priority} from the given PriorityClass name",
             )
         spec["priority"] = priority
-        policy, wanted = found["policy"], spec.get("preemptionPolicy")
+        policy, wanted = found.get("preemptionPolicy"), spec.get("preemptionPolicy")
         if policy is None:
             return
         if wanted is not None and wanted != policy:
@@ -74,35 +98,14 @@ class Priority:
         new = attributes.object
         if new is None or not new.get("globalDefault"):
             return
-        current = _default(await self._classes())
+        await self._learn()
+        current = self._default
         if current is None:
             return
         name = current["metadata"]["name"]
         if attributes.operation == "CREATE" or name != new["metadata"].get("name"):
             text = f"PriorityClass {name} is already marked as default. Only one default can exist"
             raise forbidden(attributes, text)
-
-
-def _class_of(attributes: Attributes, classes: list[Object], name: str) -> Object:
-    if name:
-        named = next((c for c in classes if c["metadata"]["name"] == name), None)
-        if named is None:
-            raise forbidden(attributes, f"no PriorityClass with name {name} was found")
-    else:
-        named = _default(classes)
-    if named is None:
-        return {"name": "", "value": 0, "policy": "PreemptLowerPriority"}
-    return {
-        "name": named["metadata"]["name"],
-        "value": named.get("value", 0),
-        "policy": named.get("preemptionPolicy"),
-    }
-
-
-def _default(classes: list[Object]) -> Object | None:
-    """The lowest, should there be several after all."""
-    defaults = [c for c in classes if c.get("globalDefault")]
-    return min(defaults, key=lambda c: c.get("value", 0)) if defaults else None
 
 
 def build(services: Services, _: Object | None) -> Priority:

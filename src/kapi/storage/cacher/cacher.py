@@ -64,7 +64,7 @@ class Cacher:
         self._watch: kv.Watch | None = None
         self._task: asyncio.Task[None] | None = None
         self._lost: asyncio.Future[kv.StorageError] | None = None
-        self._ready = asyncio.Event()
+        self.ready = False  # whether reads may be answered from here
         self._settled = asyncio.Event()  # ready, or found to be unreadable
         self._down_since = clock.monotonic()
         self._seen = kv.NO_REVISION
@@ -79,13 +79,9 @@ class Cacher:
         return self._store.in_step
 
     @property
-    def ready(self) -> bool:
-        return self._ready.is_set()
-
-    @property
     def unreadable(self) -> bool:
         """Whether the store holds values that cannot be read, so that the cache cannot be filled."""
-        return self._settled.is_set() and not self._ready.is_set()
+        return self._settled.is_set() and not self.ready
 
     @property
     def awaited(self) -> bool:
@@ -102,7 +98,7 @@ class Cacher:
 
     async def started(self, timeout: float) -> None:
         """Fill the cache if nobody asked for it before; raises NotReady when that takes longer than the time given."""
-        if self._ready.is_set():
+        if self.ready:
             return
         if self._task is None or self._task.done():
             self._down_since = self._clock.monotonic()
@@ -112,7 +108,7 @@ class Cacher:
                 await self._settled.wait()
         except TimeoutError:
             raise NotReady(self._retry_after()) from None
-        if not self._ready.is_set():
+        if not self.ready:
             raise NotReady(self._retry_after())
 
     def _retry_after(self) -> int:
@@ -181,12 +177,12 @@ class Cacher:
         return self._lost.result()
 
     def _set_ready(self) -> None:
-        self._ready.set()
+        self.ready = True
         self._settled.set()
 
     def _not_ready(self) -> None:
-        if self._ready.is_set():
-            self._ready.clear()
+        if self.ready:
+            self.ready = False
             self._settled.clear()
             self._down_since = self._clock.monotonic()
 
@@ -273,7 +269,7 @@ class Cacher:
     @property
     def revision(self) -> Revision:
         """Everything up to here is in the cache."""
-        if self._store.in_step and self._ready.is_set():
+        if self._store.in_step and self.ready:
             return max(self._seen, self._store.current)
         return self._seen
 
