@@ -29,7 +29,7 @@ _UNKNOWN_FORMAT = (
 )
 # As upstream's audit names them.
 _INTERNAL_OPTIONS = "meta.k8s.io/__internal"
-_OPTIONS = GroupVersionKind("", "v1", "DeleteOptions")
+_OPTIONS = GroupVersionKind("meta.k8s.io", "v1", "DeleteOptions")
 
 
 def content_type(call: Call) -> str:
@@ -99,7 +99,7 @@ def _cannot_be_handled(resource: Resource, why: str) -> str:
     return f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {why}'
 
 
-def deduplicate_owners(call: Call, new: Object) -> None:
+def deduplicate_owners(call: Call, new: Object, *, when: str = "") -> None:
     """Owner references that stand twice are taken once, with a warning."""
     owners = new["metadata"].get("ownerReferences")
     if not owners or len(owners) < 2:
@@ -113,8 +113,8 @@ def deduplicate_owners(call: Call, new: Object) -> None:
     if doubled:
         new["metadata"]["ownerReferences"] = list(kept.values())
         call.warn(
-            ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and "
-            "may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
+            f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, "
+            "and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
             + ", ".join(doubled)
         )
 

@@ -22,6 +22,7 @@ from kapi.registry.resource import Resource
 
 _LOW, _HIGH = -(1 << 63), (1 << 63) - 1
 _LONGEST = 100  # digits, leading zeros included
+_DIGITS = re.compile(r"[0-9]+").fullmatch
 
 
 def first(call: Call, name: str) -> str | None:
@@ -53,16 +54,15 @@ class InvalidResourceVersion(errors.APIError):
     """A version that is not a number: as upstream, a 500 without a reason."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(
-            f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
-        )
+        why = "value out of range" if _DIGITS(text) else "invalid syntax"
+        super().__init__(f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": {why}')
 
 
 def revision(text: str | None) -> Revision | None:
     """A resourceVersion: None when unset or empty."""
     if not text:
         return None
-    if not re.fullmatch(r"[0-9]+", text) or len(text) > _LONGEST or int(text) >= 1 << 64:
+    if not _DIGITS(text) or len(text) > _LONGEST or int(text) >= 1 << 64:
         raise InvalidResourceVersion(text)
     return Revision(int(text))
 
@@ -144,7 +144,7 @@ def _list_problems(options: ListOptions) -> list[FieldError]:
         if options.token:
             found.append(forbidden(at, "resourceVersionMatch is forbidden when continue is provided"))
         if options.match not in ("Exact", "NotOlderThan"):
-            found.append(not_supported(at, options.match, ["Exact", "NotOlderThan", ""]))
+            found.append(not_supported(at, options.match, ["Exact", "NotOlderThan", ""], in_order=True))
         if options.match == "Exact" and options.resource_version == "0":
             detail = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
             found.append(forbidden(at, detail))

@@ -19,7 +19,7 @@ from kapi.endpoints.bodies import (
     read_object,
 )
 from kapi.endpoints.endpoint import Endpoint
-from kapi.endpoints.params import InvalidResourceVersion, delete_options, list_options, write_options
+from kapi.endpoints.params import delete_options, list_options, write_options
 from kapi.endpoints.patching import CONTENT_TYPES, Patching, patch_type
 from kapi.endpoints.reading import query
 from kapi.endpoints.respond import respond
@@ -202,11 +202,7 @@ async def delete_collection(call: Call, endpoint: Endpoint) -> Response:
     body = await read_delete_options(call, endpoint)
     # Bad options are refused before anything is looked for.
     _warn_of_orphans(call, endpoint, delete_options(call, body))
-    try:
-        wanted = query(call, endpoint, selection)
-    except InvalidResourceVersion as error:
-        raise errors.BadRequest(f"invalid resource version: {error}") from None
-    listing = await endpoint.store.list(wanted)
+    listing = await endpoint.store.list(query(call, endpoint, selection))
     pending = list(reversed(listing.entries))
 
     async def worker() -> None:

@@ -40,7 +40,11 @@ _SPECIAL: Mapping[str, tuple[str, str]] = {
 
 # Lists whose defaults or rules tell an empty one from none: their resources drop what must not be stored.
 _KEPT_EMPTY = frozenset(
-    (("io.k8s.api.autoscaling.v2.HPAScalingRules", "policies"), ("io.k8s.api.networking.v1.IngressSpec", "rules"))
+    (
+        ("io.k8s.api.autoscaling.v2.HPAScalingRules", "policies"),
+        ("io.k8s.api.networking.v1.IngressSpec", "rules"),
+        ("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", "managedFields"),
+    )
 )
 
 

@@ -76,9 +76,11 @@ def apply(live: Object | None, config: Object, type: Type, by: Applier) -> Objec
 
 
 def _check(config: Object, shape: Shape, by: Applier) -> None:
-    version, kind = config.get("apiVersion") or "", config.get("kind") or ""
-    group, _, bare = str(version).rpartition("/")
+    version, kind = _text(config.get("apiVersion")), _text(config.get("kind"))
+    group, _, bare = version.rpartition("/")
     shown = f"{group}/{bare}, Kind={kind}"
+    if "/" in group:
+        shown = "/, Kind="  # as upstream shows what it cannot take apart
     if version != by.api_version or kind != by.kind:
         raise BadPatch(f"invalid object type: {shown}")
     metadata = config.get("metadata") or {}
@@ -90,6 +92,10 @@ def _check(config: Object, shape: Shape, by: Applier) -> None:
             metadata = {}
         who = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}"
         raise InvalidApply(f"failed to create typed patch object ({who}; {shown}): {text}")
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _owned_by(config: Object, shape: Shape, by: Applier) -> Fields:

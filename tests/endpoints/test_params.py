@@ -1,0 +1,48 @@
+"""Query parameters of reads: what is taken, what is refused, and in which words."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.endpoints.conftest import ConfigMaps
+
+UNREADABLE = 'resourceVersion: Invalid value: "{0}": strconv.ParseUint: parsing "{0}": {1}'
+
+
+@pytest.mark.parametrize(
+    ("text", "why"), [("x", "invalid syntax"), ("-1", "invalid syntax"), ("18446744073709551616", "value out of range")]
+)
+def test_a_version_that_cannot_be_read_is_the_lists_fault_and_the_gets_failure(
+    config_maps: ConfigMaps, text: str, why: str
+) -> None:
+    config_maps.made("a")
+    listed = config_maps.call("GET", f"?resourceVersion={text}")
+    assert (listed.status, listed.body["message"]) == (400, f"invalid resource version: {UNREADABLE.format(text, why)}")
+    got = config_maps.call("GET", f"/a?resourceVersion={text}")
+    assert (got.status, got.body["message"]) == (500, UNREADABLE.format(text, why))
+
+
+def test_a_list_that_is_continued_names_no_version_not_even_a_bad_one(config_maps: ConfigMaps) -> None:
+    config_maps.made("a")
+    config_maps.made("b")
+    token = config_maps.call("GET", "?limit=1").body["metadata"]["continue"]
+    refused = config_maps.call("GET", f"?limit=1&continue={token}&resourceVersion=x")
+    assert (refused.status, refused.body["message"]) == (
+        400,
+        "specifying resource version is not allowed when using continue",
+    )
+
+
+def test_the_matches_of_versions_are_listed_in_upstreams_order(config_maps: ConfigMaps) -> None:
+    refused = config_maps.call("GET", "?resourceVersion=1&resourceVersionMatch=x")
+    assert refused.body["message"].endswith('supported values: "Exact", "NotOlderThan", ""')
+
+
+def test_exports_are_a_thing_of_the_past(config_maps: ConfigMaps) -> None:
+    config_maps.made("a")
+    refused = config_maps.call("GET", "/a?export=true")
+    assert (refused.status, refused.body["message"]) == (
+        400,
+        "the export parameter, deprecated since v1.14, is no longer supported",
+    )
+    assert config_maps.call("GET", "/a?export=false").status == 200
