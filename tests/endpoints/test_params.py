@@ -46,3 +46,26 @@ def test_exports_are_a_thing_of_the_past(config_maps: ConfigMaps) -> None:
         "the export parameter, deprecated since v1.14, is no longer supported",
     )
     assert config_maps.call("GET", "/a?export=false").status == 200
+
+
+def test_a_list_is_no_object_and_an_object_no_list(config_maps: ConfigMaps) -> None:
+    config_maps.made("a")
+    partial = "application/json;as=PartialObjectMetadata{};v=v1;g=meta.k8s.io"
+    listed = config_maps.call("GET", accept=partial.format(""))
+    told = "you requested PartialObjectMetadata, but the requested object is a list (*core.ConfigMapList)"
+    assert (listed.status, listed.body["message"]) == (406, told)
+    got = config_maps.call("GET", "/a", accept=partial.format("List"))
+    told = "you requested PartialObjectMetadataList, but the requested object is not a list (*core.ConfigMap)"
+    assert (got.status, got.body["message"]) == (406, told)
+
+
+def test_parameters_that_cannot_be_read_are_left_out(config_maps: ConfigMaps) -> None:
+    config_maps.made("a")
+    assert len(config_maps.call("GET", "?labelSelector=%zz").body["items"]) == 1
+    assert len(config_maps.call("GET", "?labelSelector=x;y").body["items"]) == 1
+
+
+def test_a_namespace_has_no_namespaces(config_maps: ConfigMaps) -> None:
+    path = config_maps.path.removesuffix("configmaps")
+    status, body = config_maps.client.call("GET", f"{path}namespaces")
+    assert (status, body["message"]) == (404, "the server could not find the requested resource")

@@ -37,7 +37,7 @@ _META_KINDS = frozenset(
 )
 # Kinds that have no version of their own, and stand under v1.
 _UNVERSIONED = frozenset(("APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "Status"))
-_INTERNAL_PACKAGES = {"": "core", "internal.apiserver.k8s.io": "apiserverinternal"}
+_INTERNAL_PACKAGES = {"": "core", "events.k8s.io": "core", "internal.apiserver.k8s.io": "apiserverinternal"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,8 +279,13 @@ def _refuse_kind(actual: GroupVersionKind, expected: GroupVersionKind) -> None:
 
 def no_conversion(actual: GroupVersionKind, expected: GroupVersionKind) -> str:
     """Why a kind that is known does not become another one."""
-    package = _INTERNAL_PACKAGES.get(expected.group, expected.group.partition(".")[0])
-    return f"converting ({actual.version}.{actual.kind}) to ({package}.{expected.kind}): unknown conversion"
+    return f"converting ({actual.version}.{actual.kind}) to ({internal_type(expected)}): unknown conversion"
+
+
+def internal_type(gvk: GroupVersionKind) -> str:
+    """What upstream calls the type that it keeps objects of a kind in."""
+    package = _INTERNAL_PACKAGES.get(gvk.group, gvk.group.partition(".")[0])
+    return f"{package}.{gvk.kind}"
 
 
 def unknown_kind(actual: GroupVersionKind, expected: GroupVersionKind) -> str:

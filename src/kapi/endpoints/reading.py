@@ -30,7 +30,7 @@ async def get(call: Call, endpoint: Endpoint) -> Response:
 
 
 async def list_(call: Call, endpoint: Endpoint) -> Response:
-    form = endpoint.form(call)
+    form = endpoint.form(call, listed=True)
     options = list_options(call, endpoint.resource, watch=False)
     listing = await endpoint.store.list(query(call, endpoint, options))
     if form.media_type == PROTOBUF:

@@ -72,7 +72,7 @@ async def connect(call: Call, endpoint: Endpoint, to: Connect) -> Response:
 
 
 async def view_get(call: Call, endpoint: Endpoint, view: View) -> Response:
-    form = negotiate(call.request.headers.get("accept"))
+    form = endpoint.form(call)
     entry = await endpoint.store.get(call.info.namespace, call.info.name)
     if view.check_get is not None:
         view.check_get(entry.object)
@@ -80,13 +80,12 @@ async def view_get(call: Call, endpoint: Endpoint, view: View) -> Response:
 
 
 async def view_update(call: Call, endpoint: Endpoint, view: View) -> Response:
-    form = negotiate(call.request.headers.get("accept"))
+    form = endpoint.form(call)
     options = write_options(call, "UpdateOptions")
     kind = media_type(call)
     body = await call.request.body(endpoint.limits.body_bytes)
 
-    async def transform(live: Object | None) -> Object:
-        assert live is not None, "a view does not create"
+    def decode() -> Object:
         try:
             decoded = decode_object(body, kind, view.gvk, options.field_validation)
         except errors.BadRequest:
@@ -96,9 +95,17 @@ async def view_update(call: Call, endpoint: Endpoint, view: View) -> Response:
             raise errors.BadRequest(_NO_SCALE) from None
         for warning in decoded.warnings:
             call.warn(warning)
-        shown = decoded.object
         if call.audit is not None:
-            call.audit.request_object(shown)
+            call.audit.request_object(decoded.object)
+        _check_named(call, decoded.object)
+        return decoded.object
+
+    # What the body alone decides is refused before the object is looked for; a second try needs a fresh object.
+    fresh = [decode()]
+
+    async def transform(live: Object | None) -> Object:
+        assert live is not None, "a view does not create"
+        shown = fresh.pop() if fresh else decode()
         _check(call, view, shown)
         _track(call, endpoint, view, _read(endpoint, view, live), shown, options)
         return _written(endpoint, view, live, shown)
@@ -108,7 +115,7 @@ async def view_update(call: Call, endpoint: Endpoint, view: View) -> Response:
 
 async def view_patch(call: Call, endpoint: Endpoint, view: View) -> Response:
     kind = patch_type(call, is_custom=endpoint.resource.untyped is not None)
-    form = negotiate(call.request.headers.get("accept"))
+    form = endpoint.form(call)
     applies = kind == CONTENT_TYPES["apply"]
     options = write_options(call, "PatchOptions", apply=applies)
     body = await call.request.body(endpoint.limits.body_bytes)
@@ -152,10 +159,14 @@ def _read(endpoint: Endpoint, view: View, live: Object) -> Object:
     return shown
 
 
-def _check(call: Call, view: View, shown: Object) -> None:
+def _check_named(call: Call, shown: Object) -> None:
     if not isinstance(shown.get("metadata"), dict):
         shown["metadata"] = {}
     check_name(call, shown)
+
+
+def _check(call: Call, view: View, shown: Object) -> None:
+    _check_named(call, shown)
     found = view.validate(shown) if view.validate is not None else []
     if found:
         raise errors.Invalid(GroupKind(view.gvk.group, view.gvk.kind), call.info.name, found)
