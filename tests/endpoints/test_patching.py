@@ -116,3 +116,24 @@ def test_metadata_that_may_change_is_judged_before_what_may_not(config_maps: Con
     refused = patch(config_maps, {"metadata": {"uid": "x", "labels": {"a": "-"}, "finalizers": ["x"]}})
     fields = [cause["field"] for cause in refused.body["details"]["causes"]]
     assert fields == ["metadata.labels", "metadata.uid", "metadata.finalizers[0]"]
+
+
+def test_what_is_applied_and_does_not_convert_is_told_by_the_converter(config_maps: ConfigMaps) -> None:
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "binaryData": {"a": "?"}}
+    refused = patch(config_maps, config, APPLY)
+    kind = "/v1, Kind=ConfigMap"
+    assert (refused.status, refused.body["message"]) == (
+        500,
+        f"failed to convert new object (/a; {kind}) to proper version: "
+        f"unable to convert unstructured object to {kind}: error decoding from json: illegal base64 data at input byte 0",
+    )
+
+
+def test_numbers_that_are_not_read_from_json_run_over(config_maps: ConfigMaps) -> None:
+    path = config_maps.path.replace("/api/v1/", "/apis/apps/v1/").replace("configmaps", "deployments")
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+    deployments = ConfigMaps(config_maps.client, path)
+    config_maps.client.create(path, {"metadata": {"name": "a"}, "spec": spec})
+    refused = patch(deployments, {"spec": {"replicas": 3_000_000_000}}, STRATEGIC)
+    assert "spec.replicas: Invalid value: -1294967296: must be greater than or equal to 0" in refused.body["message"]

@@ -228,7 +228,7 @@ class Patching:
         try:
             paths = decode(resource.schema, new) if resource.untyped is None else resource.untyped.settle(new)
         except (TypeMismatch, ValueError) as mismatch:
-            if self._kind == CONTENT_TYPES["strategic"]:
+            if resource.untyped is None and self._kind in (CONTENT_TYPES["strategic"], CONTENT_TYPES["apply"]):
                 new, paths = self._restored(orjson.loads(shown), str(mismatch))
             else:
                 raise self._unfit(orjson.loads(shown), str(mismatch)) from None
@@ -252,20 +252,29 @@ class Patching:
         return settled
 
     def _restored(self, new: Object, why: str) -> tuple[Object, list[str]]:
-        """A strategically merged object, which is not read from JSON; Invalid with what its type does not take."""
+        """An object that was not read from JSON, as merges and applies make it; or what its type does not take."""
         from kapi.endpoints.restored import problem, whole  # few do not fit
 
         schema = self._endpoint.resource.schema
         found = problem(whole(new, schema), schema)
         if found is not None:
-            raise self._unfit(new, found)
+            raise self._unconverted(new, found)
         settled: Object = whole(new, schema)
         try:
             return settled, decode(schema, settled)
         except TypeMismatch:
             if why.startswith("illegal base64"):
                 why = f"error decoding from json: {why}"
-            raise self._unfit(new, why) from None
+            raise self._unconverted(new, why) from None
+
+    def _unconverted(self, new: Object, why: str) -> errors.APIError:
+        if self._kind != CONTENT_TYPES["apply"]:
+            return self._unfit(new, why)
+        metadata, gvk = self._patch.get("metadata") or {}, self._endpoint.resource.gvk
+        who = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+        kind = f"{gvk.group}/{gvk.version}, Kind={gvk.kind}"
+        text = f"unable to convert unstructured object to {kind}: {why}"
+        return PatchFailed(f"failed to convert new object ({who}; {kind}) to proper version: {text}", 500)
 
     @staticmethod
     def _check_said(new: Object) -> None:

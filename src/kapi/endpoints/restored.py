@@ -1,7 +1,7 @@
 """What keeps a strategically merged object from being its type, in the words of upstream's converter.
 
-It does not go through JSON: it takes whole numbers that are written with a fraction, and has words of its own for what
-does not fit.
+It does not go through JSON: it takes whole numbers that are written with a fraction, lets those that are too large for
+their type run over, and has words of its own for what does not fit. What is applied goes the same way.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 from kapi.schema.loader import field_order
 from kapi.schema.types import Type
 
+_HALF = 1 << 31
 _BASES = {"string": "string", "boolean": "bool", "number": "float64"}
 
 
@@ -18,8 +19,9 @@ def whole(value: Any, schema: Type | None) -> Any:
     """The value with whole numbers where its type has integers."""
     if schema is None:
         return value
-    if isinstance(value, float) and schema.kind == "integer" and value.is_integer():
-        return int(value)
+    if schema.kind == "integer" and isinstance(value, int | float) and float(value).is_integer():
+        number = int(value)
+        return (number + _HALF) % (2 * _HALF) - _HALF if schema.format == "int32" else number
     if isinstance(value, list):
         return [whole(item, schema.element) for item in value]
     if isinstance(value, dict):
