@@ -125,7 +125,8 @@ def test_what_is_applied_and_does_not_convert_is_told_by_the_converter(config_ma
     assert (refused.status, refused.body["message"]) == (
         500,
         f"failed to convert new object (/a; {kind}) to proper version: "
-        f"unable to convert unstructured object to {kind}: error decoding from json: illegal base64 data at input byte 0",
+        f"unable to convert unstructured object to {kind}: "
+        "error decoding from json: illegal base64 data at input byte 0",
     )
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kapi.api import errors
 from kapi.api.call import Call
-from kapi.api.fields import FieldError, forbidden, not_supported, required, too_long
+from kapi.api.fields import FieldError, forbidden, invalid, not_supported, required, too_long
 from kapi.api.gvk import GroupKind
 from kapi.api.objects import Object, Revision
 from kapi.api.selectors import (
@@ -20,6 +20,7 @@ from kapi.api.selectors import (
 from kapi.registry.options import DeleteOptions, WriteOptions
 from kapi.registry.resource import Resource
 
+_UNSAFE = "ignoreStoreReadErrorWithClusterBreakingPotential"
 _LOW, _HIGH = -(1 << 63), (1 << 63) - 1
 _LONGEST = 100  # digits, leading zeros included
 _DIGITS = re.compile(r"[0-9]+").fullmatch
@@ -211,6 +212,7 @@ def delete_options(call: Call, body: Object | None) -> DeleteOptions:
             grace_period=integer(call, "gracePeriodSeconds"),
             orphan_dependents=boolean(call, "orphanDependents") if "orphanDependents" in call.params else None,
             propagation_policy=first(call, "propagationPolicy"),
+            ignore_read_errors=boolean(call, _UNSAFE),
         )
     options.dry_run = bool(dry_run)
     found: list[FieldError] = []
@@ -223,9 +225,30 @@ def delete_options(call: Call, body: Object | None) -> DeleteOptions:
         detail = 'supported values: "Foreground", "Background", "Orphan", "nil"'
         found.append(FieldError("FieldValueNotSupported", "propagationPolicy", detail, policy))
     found += _dry_run_problems(dry_run)
+    found += _unsafe_problems(options, has_preconditions=body is not None and body.get("preconditions") is not None)
     if found:
         raise errors.Invalid(GroupKind("meta.k8s.io", "DeleteOptions"), "", found)
     return options
+
+
+def _unsafe_problems(options: DeleteOptions, *, has_preconditions: bool) -> list[FieldError]:
+    """What cannot be read can be deleted, but not with any ceremony."""
+    if not options.ignore_read_errors:
+        return []
+    given = {
+        "propagationPolicy": options.propagation_policy is not None,
+        "orphanDependents": options.orphan_dependents is not None,
+        "gracePeriodSeconds": options.grace_period is not None,
+        "preconditions": has_preconditions,
+    }
+    return [invalid(_UNSAFE, True, f"cannot be set together with .{name}") for name, is_set in given.items() if is_set]
+
+
+def check_collection_options(options: DeleteOptions) -> None:
+    """Collections are deleted object by object, each of which can be read."""
+    if options.ignore_read_errors:
+        why = "is not allowed with DELETECOLLECTION, try again after removing the option"
+        raise errors.Invalid(GroupKind("meta.k8s.io", "DeleteOptions"), "", [invalid(_UNSAFE, True, why)])
 
 
 def _from_body(body: Object) -> tuple[DeleteOptions, list[str]]:
@@ -236,5 +259,6 @@ def _from_body(body: Object) -> tuple[DeleteOptions, list[str]]:
         resource_version=preconditions.get("resourceVersion"),
         orphan_dependents=body.get("orphanDependents"),
         propagation_policy=body.get("propagationPolicy"),
+        ignore_read_errors=bool(body.get(_UNSAFE)),
     )
     return options, body.get("dryRun") or []

@@ -28,3 +28,4 @@ class DeleteOptions:
     resource_version: str | None = None
     orphan_dependents: bool | None = None
     propagation_policy: str | None = None
+    ignore_read_errors: bool = False  # ignoreStoreReadErrorWithClusterBreakingPotential
