@@ -69,3 +69,12 @@ def test_a_namespace_has_no_namespaces(config_maps: ConfigMaps) -> None:
     path = config_maps.path.removesuffix("configmaps")
     status, body = config_maps.client.call("GET", f"{path}namespaces")
     assert (status, body["message"]) == (404, "the server could not find the requested resource")
+
+
+def test_a_watch_continues_nothing(config_maps: ConfigMaps) -> None:
+    refused = config_maps.call("GET", "?watch=1&continue=x")
+    assert (refused.status, refused.body["message"]) == (
+        422,
+        'ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: '
+        "resourceVersionMatch is forbidden when continue is provided",
+    )

@@ -131,7 +131,9 @@ def _watch_problems(options: ListOptions) -> list[FieldError]:
         found.append(forbidden(at, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"))
     if options.match and options.match != "NotOlderThan":
         found.append(not_supported(at, options.match, ["NotOlderThan"]))
-    if options.match and options.token:
+    # As upstream: a watch from any state asks for initial events, and so for a match.
+    from_any = options.initial_events is None and options.resource_version in ("", "0")
+    if options.token and (options.match or from_any):
         found.append(forbidden(at, "resourceVersionMatch is forbidden when continue is provided"))
     return found
 
