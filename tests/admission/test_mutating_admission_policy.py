@@ -103,6 +103,33 @@ def test_what_is_added_is_defaulted(place: Place, bind: Bind) -> None:
             "expression 'Object{data: {'k': string(object.data.no)}}' resulted in error: no such key: no",
         ),
         (
+            applied("Object{data: null}"),
+            "error applying patch: failed to convert patch object to typed object: .data: expected map, got "
+            "&{NULL_VALUE}",
+        ),
+        (
+            applied("Object{metadata: Object.metadata{generation: 1u}}"),
+            "error applying patch: failed to convert patch object to typed object: .metadata.generation: expected "
+            "numeric (int or float), got uint64",
+        ),
+        (
+            applied("Object{metadata: Object.metadata{generation: 1.5}}"),
+            "unable to convert unstructured object to /v1, Kind=ConfigMap: cannot convert float64 to int64",
+        ),
+        (applied("Object{data: {1: 'x'}}"), "invalid return type: *dynamic.ObjectVal"),
+        (
+            patched("[JSONPatch{op: 'move', from: '/data/no', path: '/data/x'}]"),
+            "JSON Patch: error in move for path: 'no': Unable to remove nonexistent key: no: missing value",
+        ),
+        (
+            patched(
+                "[JSONPatch{op: 'add', path: '/metadata/finalizers', value: []}, "
+                "JSONPatch{op: 'add', path: '/metadata/finalizers/5', value: 'a'}]"
+            ),
+            "JSON Patch: error in add for path: '/metadata/finalizers/5': Unable to access invalid index: 5: invalid "
+            "index referenced",
+        ),
+        (
             applied("Object{nosuch: 'x'}"),
             "error applying patch: failed to convert patch object to typed object: .nosuch: field not declared in "
             "schema",

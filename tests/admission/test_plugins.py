@@ -29,7 +29,10 @@ apiVersion: eventratelimit.admission.k8s.io/v1alpha1
 kind: Configuration
 limits: [{type: Namespace, qps: 1, burst: 1}]
 """
-ENABLED = "NodeRestriction,AlwaysPullImages,NamespaceAutoProvision,EventRateLimit,OwnerReferencesPermissionEnforcement"
+ENABLED = (
+    "NodeRestriction,AlwaysPullImages,NamespaceAutoProvision,EventRateLimit,OwnerReferencesPermissionEnforcement,"
+    "PodNodeSelector"
+)
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +68,34 @@ def test_a_namespace_comes_to_be_with_what_is_created_in_it(client: Client) -> N
     client.create("/api/v1/namespaces/provided/configmaps", body)
     status, found = client.call("GET", "/api/v1/namespaces/provided")
     assert (status, found["status"]["phase"]) == (200, "Active")
+
+
+def test_a_namespace_that_can_not_come_to_be_forbids_what_is_created_in_it(client: Client) -> None:
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+    status, refusal = client.call("POST", "/api/v1/namespaces/Bad_Name/configmaps", body)
+    assert status == 403
+    assert refusal["message"].startswith('configmaps "a" is forbidden: Namespace "Bad_Name" is invalid: metadata.name')
+
+
+@pytest.mark.parametrize(
+    ("selector", "why"),
+    [
+        ("a=b=c", "invalid selector: [a b c]"),
+        ("a!=b", '<nil>: Invalid value: "a!": name part must consist of'),
+        ("a=b!", '[a]: Invalid value: "b!": a valid label must be'),
+    ],
+)
+def test_a_selector_of_nodes_that_can_not_be_read_fails(client: Client, selector: str, why: str) -> None:
+    annotations = {"scheduler.alpha.kubernetes.io/node-selector": selector}
+    made = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "nodes-", "annotations": annotations}}
+    name = client.create("/api/v1/namespaces", made)["metadata"]["name"]
+    status, refusal = client.call("POST", f"/api/v1/namespaces/{name}/pods", pod())
+    assert (status, refusal["message"].startswith(why)) == (500, True)
+
+
+def test_a_class_without_a_name_is_no_class(client: Client) -> None:
+    status, refusal = client.call("POST", "/api/v1/namespaces/default/pods", pod(runtimeClassName=""))
+    assert (status, refusal["message"]) == (500, "resource name may not be empty")
 
 
 def test_images_are_always_pulled(client: Client) -> None:

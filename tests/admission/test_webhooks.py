@@ -236,6 +236,19 @@ def test_a_service_is_asked_where_it_can_be_reached(webhooks: Webhooks) -> None:
     assert webhooks.create(config_map("a"))[1]["message"].endswith('no service port 443 found for service "hook"')
 
 
+def test_a_path_is_cleaned_before_it_is_asked(webhooks: Webhooks) -> None:
+    config = {"service": {"namespace": webhooks.place.name, "name": "hook", "port": 8443}}
+    webhooks.validating("/service", answer(), clientConfig=config)
+    host = f"https://hook.{webhooks.place.name}.svc:8443/?timeout=10s"
+    assert webhooks.create(config_map("a"))[1]["message"].endswith(f'Post "{host}": service "hook" not found')
+
+
+def test_certificates_that_can_not_be_read_make_no_client(webhooks: Webhooks) -> None:
+    webhooks.validating("/x", answer(), clientConfig={"url": "https://127.0.0.1:9/x", "caBundle": "Zm9v"})
+    why = "could not get REST client: unable to load root certificates: unable to parse bytes as PEM block"
+    assert webhooks.create(config_map("a"))[1]["message"].endswith(why)
+
+
 @pytest.fixture
 def application(tmp_path: Path) -> Iterator[Callable[[str], Any]]:
     """The client configs of webhooks written with a web framework, in a process of their own."""

@@ -136,3 +136,9 @@ def test_a_field_selector_selects_what_all_its_terms_hold_for(
     wanted = all((fields.get(field, "") == value) == (operator != "!=") for field, operator, value in terms)
     assert selector.matches(fields) == wanted
     assert parse_field_selector(str(selector)).matches(fields) == wanted
+
+
+@pytest.mark.parametrize("text", ["=", "!=", "==", "=,!="])
+def test_a_term_that_asks_nothing_of_nothing_holds_for_everything(text: str) -> None:
+    assert parse_field_selector(text).matches({"metadata.name": "a"})
+    assert str(parse_field_selector(text)) == ""

@@ -33,6 +33,7 @@ def test_times_are_written_in_utc_with_whole_seconds(text: str, written: str) ->
     [
         ("", f'parsing time "" as "{SECONDS}": cannot parse "" as "2006"'),
         ("yesterday", f'parsing time "yesterday" as "{SECONDS}": cannot parse "yesterday" as "2006"'),
+        ('é"\n', f'parsing time "\\xc3\\xa9\\"\\x0a" as "{SECONDS}": cannot parse "\\xc3\\xa9\\"\\x0a" as "2006"'),
         ("2024-05-01", f'parsing time "2024-05-01" as "{SECONDS}": cannot parse "" as "T"'),
         ("2024-13-01T10:00:00Z", 'parsing time "2024-13-01T10:00:00Z": month out of range'),
         ("2023-02-29T10:00:00Z", 'parsing time "2023-02-29T10:00:00Z": day out of range'),

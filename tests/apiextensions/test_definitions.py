@@ -26,6 +26,10 @@ def conditions(answer: Any) -> dict[str, tuple[str, str]]:
         ({"type": "array", "uniqueItems": True, "items": {"type": "string"}}, f"{AT}.uniqueItems: Forbidden"),
         ({"type": "string", "default": 1}, f'{AT}.default: Invalid value: "integer": '),
         ({"type": "object", "default": {"x": 1}}, f'{AT}.default: Invalid value: {{"x":1}}: must not have unknown'),
+        (
+            {"type": "object", "additionalProperties": {"type": "string"}, "default": {"x": 1}},
+            f'{AT}.default.x: Invalid value: "integer": .x in body must be of type string: "integer"',
+        ),
         ({"type": "object", "$ref": "#/x"}, f"{AT}.$ref: Forbidden: $ref is not supported"),
         (
             {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": {"type": "string"}},
@@ -50,6 +54,38 @@ def test_a_schema_that_is_not_structural_is_refused(group: Any, schema: Any, pro
 def test_a_schema_must_say_that_it_is_of_objects(group: Any, schema: Any) -> None:
     at = "spec.validation.openAPIV3Schema.type"
     assert group.define(schema).problems == [f"{at}: Required value: must not be empty at the root"]
+
+
+def test_a_default_of_whole_objects_must_be_one(group: Any) -> None:
+    at = "spec.validation.openAPIV3Schema.default"
+    assert group.define({"type": "object", "default": {"spec": 1}}).problems == [
+        f'{at}: Invalid value: {{"spec":1}}: must not have unknown fields',
+        f"{at}.apiVersion: Required value",
+        f"{at}.kind: Required value",
+    ]
+
+
+def test_values_in_a_schema_are_written_as_go_holds_them(group: Any) -> None:
+    shape = {
+        "f": {"type": "number", "default": 1.0, "enum": [1.0, 2.5]},
+        "g": {"x-kubernetes-int-or-string": True, "default": 1.5},
+    }
+    made = group.define({"type": "object", "properties": shape}).body["spec"]["versions"][0]["schema"][
+        "openAPIV3Schema"
+    ]
+    assert str(made["properties"]["f"]) == "{'type': 'number', 'default': 1, 'enum': [1, 2.5]}"
+    assert made["properties"]["g"]["default"] == 1.5
+
+
+def test_fields_selectable_in_one_version_need_a_schema_of_that_version(group: Any) -> None:
+    versions = [
+        group.definition(plural="foos")["spec"]["versions"][0] | {"name": n, "storage": n == "v1"} for n in ("v1", "v2")
+    ]
+    versions[0] = versions[0] | {"selectableFields": [{"jsonPath": ".spec.a"}]}
+    assert group.define(versions=versions).problems == [
+        'spec.versions[0].selectableFields: Invalid value: "": may only be set when `version.schema.openAPIV3Schema` '
+        "is not included"
+    ]
 
 
 EMBEDDED = {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True}
@@ -150,7 +186,10 @@ def test_a_definition_goes_after_its_last_instance(group: Any) -> None:
     group.until(path, lambda a: conditions(a)["Terminating"] == ("True", "InstanceDeletionInProgress"))
     assert [i["metadata"]["name"] for i in group.get("foos").body["items"]] == ["held"]
     refused = group.create("new")
-    assert (refused.status, refused.body["reason"]) == (405, "MethodNotAllowed")
+    assert (refused.status, refused.body["message"]) == (
+        403,
+        f'foos.{group.name} "new" is forbidden: create not allowed while custom resource definition is terminating',
+    )
     group.patch("foos/held", {"metadata": {"finalizers": None}})
     group.until(path, lambda a: a.status == 404)
     assert group.get("foos").status == 404
@@ -180,6 +219,22 @@ def test_definitions_and_objects_are_there_after_a_restart(new_server: Any) -> N
     with server.client() as client:
         assert client.get("/apis/restart.example.com/v1/foos/a") == made
         assert "restart.example.com" in [g["name"] for g in client.get("/apis")["groups"]]
+
+
+def test_lists_and_selectable_fields_are_published(group: Any) -> None:
+    spec = {"type": "object", "properties": {"a": {"type": "string"}}}
+    group.define(
+        {"type": "object", "properties": {"spec": spec}},
+        names={"listKind": "Foodstuffs"},
+        version={"selectableFields": [{"jsonPath": ".spec.a"}]},
+    )
+    document = group.call("GET", f"/openapi/v3/apis/{group.name}/v1", accept="application/json").body
+    prefix = f"com.example.{group.name.partition('.')[0]}.v1"
+    for kind in ("Foo", "Foodstuffs"):
+        schema = document["components"]["schemas"][f"{prefix}.{kind}"]
+        assert schema["x-kubernetes-selectable-fields"] == [{"fieldPath": "spec.a"}]
+    listed = document["paths"][f"/apis/{group.name}/v1/foos"]["get"]["responses"]["200"]["content"]
+    assert listed["application/json"]["schema"]["$ref"] == f"#/components/schemas/{prefix}.Foodstuffs"
 
 
 def test_a_resource_is_published_with_its_own_schema(group: Any) -> None:

@@ -52,6 +52,9 @@ class Says:
     def __init__(self, verdict):
         self.verdict = verdict
 
+    def at_once(self, user, attributes):
+        return None
+
     async def authorize(self, user, attributes):
         return self.verdict
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kapi.cel.conversions import to_json
-from kapi.cel.source import CompileError
+from kapi.cel.source import CompileError, InstantiationError
 from kapi.cel.values import EvaluationError
 
 RESULTS: list[tuple[str, Any]] = [
@@ -87,6 +87,12 @@ RESULTS: list[tuple[str, Any]] = [
     ("has({'a': 1}.a)", True),
     ("has({'a': 1}.b)", False),
     ("size('é')", 1),
+    ("{'a-b/c.d e': 1}.`a-b/c.d e`", 1),
+    ("has({'a': 1}.`a`)", True),
+    ("double('1_0')", 10.0),
+    ("double('0x1.8p1')", 3.0),
+    ("'%.2e'.format([1.5])", "1.500000×10⁰⁰"),
+    ("quantity('1Pi').isInteger()", False),
     ("size({'a': 1})", 1),
     ("dyn(1) in {true: 1}", False),
     # Comprehensions
@@ -94,7 +100,7 @@ RESULTS: list[tuple[str, Any]] = [
     ("[].all(x, x > 0)", True),
     ("[1, 2].exists(x, x == 2)", True),
     ("[1, 2, 2].exists_one(x, x == 2)", False),
-    ("[1, 2].existsOne(x, x == 2)", True),
+    ("[1, 2].existsOne(i, v, v == 2)", True),
     ("[1, 2, 3].map(x, x * 2)", [2, 4, 6]),
     ("[1, 2, 3].map(x, x > 1, x * 2)", [4, 6]),
     ("[1, 2, 3].filter(x, x > 1)", [2, 3]),
@@ -220,8 +226,6 @@ RESULTS: list[tuple[str, Any]] = [
     ("[1, 2].reverse()", [2, 1]),
     ("[1, 1, 2].distinct()", [1, 2]),
     ("lists.range(3)", [0, 1, 2]),
-    ("[1, 2].includes(2)", True),
-    ("'a'.includes('a')", True),
     ("sets.contains([1, 2], [2])", True),
     ("sets.equivalent([1, 2], [2, 1, 1])", True),
     ("sets.intersects([1], [2])", False),
@@ -254,7 +258,7 @@ FAILURES = [
     ("!dyn(1)", "no such overload"),
     ("dyn(1) && true", "no such overload"),
     ("dyn(1) ? 1 : 2", "no such overload"),
-    ("dyn(1).startsWith('a')", "no such overload: startsWith(int, string)"),
+    ("dyn(1).startsWith('a')", "no such overload"),
     ("double('NaN') < 1.0", "NaN values cannot be ordered"),
     ("1 / 0 > 0 || false", "division by zero"),
     ("[0, 1].all(x, 4 / x == 4)", "division by zero"),
@@ -271,17 +275,37 @@ FAILURES = [
     ("timestamp('2020-01-01T00:00:00Z').getHours('+01:60')", "timezone offset minutes out of range [0, 59]: +01:60"),
     ("timestamp('9999-12-31T23:59:59Z') + duration('1s')", "timestamp overflow"),
     ("timestamp(253402300799 + 1)", "timestamp overflow"),
-    ("duration('2562047h') + duration('2562047h')", "duration overflow"),
+    ("duration('2562047h') + duration('2562047h')", "integer overflow"),
     (
         "'%d'.format([dyn('x')])",
         "error during formatting: decimal clause can only be used on integers, was given string",
     ),
     ("{'a': 1, 'b': 1}.transformMapEntry(k, v, {v: k})", "insert failed: key 1 already exists"),
     ("dyn(1).map(x, x)", "got 'types.Int', expected iterable type"),
+    ("dyn([1]).a", "unsupported index type 'string' in list"),
+    ("has(dyn([1]).a)", "unsupported index type 'string' in list"),
+    ("dyn([1, 2]).join(',')", "no such overload: join(list, string)"),
+    ("('a' + '[').matches('a' + '[')", "error parsing regexp: missing closing ]: `[`"),
+    ("'a'.find('a' + '**')", "Illegal regex: error parsing regexp: invalid nested repetition operator: `**`"),
+    ("'a'.find('\\\\' + 'C')", "Illegal regex: error parsing regexp: invalid escape sequence: `\\C`"),
+    (
+        "'%s'.format([b'\\xff'])",
+        'error during formatting: could not convert argument "invalid UTF-8 in bytes, cannot convert to string"'
+        " to string",
+    ),
+    ("quantity('1000m').asInteger()", "cannot convert value to integer"),
+    ("cidr('10.0.0.0/8').containsIP('x')", "no such overload"),
+    ("double('1' + '_')", "type conversion error from 'string' to 'double'"),
+    ("double('1e' + '400')", "type conversion error from 'string' to 'double'"),
+    ("timestamp('2020-01-01T00:00:00Z').getHours('../x')", "time: invalid location name"),
     ("lists.range(2000000)", "operation cancelled: actual cost limit exceeded"),
 ]
 
 COMPILE_ERRORS = [
+    # Not before the next version: an expression must work on the one before this, too.
+    ("[1, 2].includes(2)", "1:16: undeclared reference to 'includes' (in container '')"),
+    ("1e400", "1:1: invalid double literal"),
+    ("type(quantity('1')) == kubernetes.Quantity", "1:24: undeclared reference to 'kubernetes' (in container '')"),
     ("x", "1:1: undeclared reference to 'x' (in container '')"),
     ("nofunc(1)", "1:7: undeclared reference to 'nofunc' (in container '')"),
     ("1 + 'a'", "1:3: found no matching overload for '_+_' applied to '(int, string)'"),
@@ -313,7 +337,21 @@ COMPILE_ERRORS = [
     ("'%q'.format([1])", '1:12: could not parse formatting clause: unrecognized formatting clause "q"'),
     ("namespace", "1:1: reserved identifier: namespace"),
     ("cel.bind(x, 1, x)", "1:9: undeclared reference to 'bind' (in container '')"),
-    ("a.`b`", "1:3: unsupported syntax: '`'"),
+    ("{'a': 1}.`b\n`", "1:10: Syntax error: token recognition error at: '`b\\n'"),
+    ("[1].in", "1:5: Syntax error: no viable alternative at input '.in'"),
+    (
+        "[1].in",
+        "1:7: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', "
+        "NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}",
+    ),
+    ("[1]. == 1", "1:6: Syntax error: no viable alternative at input '. =='"),
+    (
+        "[1][]",
+        "1:5: Syntax error: mismatched input ']' expecting {'[', '{', '(', '.', '-', '!', '?', 'true', 'false', "
+        "'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}",
+    ),
+    ("[1,,2]", "1:4: Syntax error: mismatched input ',' expecting ']'"),
+    ("{1 2}", "1:4: Syntax error: missing ':' at '2'"),
 ]
 
 
@@ -330,7 +368,7 @@ def test_an_expression_has_the_value_that_the_language_gives_it(
 def test_an_evaluation_fails_with_the_words_of_cel_go(
     evaluate: Callable[..., Any], expression: str, message: str
 ) -> None:
-    with pytest.raises(EvaluationError) as caught:
+    with pytest.raises((EvaluationError, InstantiationError)) as caught:
         evaluate(expression)
     assert str(caught.value) == message
 

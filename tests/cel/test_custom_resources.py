@@ -42,10 +42,29 @@ def test_a_field_that_the_schema_lacks_is_refused_with_the_whole_rule() -> None:
 
 
 def test_a_rule_has_to_be_a_condition_and_its_message_a_string() -> None:
-    definition = schema(f=with_rules(TEXT, "self", {"rule": "true", "messageExpression": "1"}))
+    definition = schema(f=with_rules(TEXT, "self", "int('x')", {"rule": "true", "messageExpression": "1"}))
     assert [body.rsplit(": ", 1)[-1] for _, body in refused(definition)] == [
         "cel expression must evaluate to a bool",
+        "cel expression must evaluate to a bool",
         "messageExpression must evaluate to a string",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("expression", "reason"),
+    [
+        ("int('x') == 1", "type conversion error from 'string' to 'int'"),
+        ("true || bool('x')", "type conversion error from 'string' to 'bool'"),
+        ("[uint(-1)].size() == 1", "unsigned integer overflow"),
+        ("self.find('[') == ''", "error parsing regexp: missing closing ]: `[`"),
+        ("self.findAll('(?<=a)').size() == 1", "error parsing regexp: invalid named capture: `(?<=a)`"),
+    ],
+)
+def test_a_constant_that_can_not_be_what_it_is_meant_to_be_is_refused(expression: str, reason: str) -> None:
+    rules = (expression, {"rule": "true", "messageExpression": f"string({expression})"})
+    assert [body.partition("}: ")[2] for _, body in refused(schema(f=with_rules(TEXT, *rules)))] == [
+        f"program instantiation failed: {reason}",
+        f"messageExpression instantiation failed: {reason}",
     ]
 
 
@@ -58,6 +77,17 @@ def test_every_property_has_a_name_in_expressions(name: str) -> None:
     definition = schema(f=with_rules(shape, f"{name} != 'x'"))
     assert refused(definition) == []
     assert len(judged(definition, {"f": {"for": "x", "a-b": "x", "a.b": "x", "x__y": "x", "a/b": "x"}})) == 1
+
+
+@pytest.mark.parametrize("shape", [{}, {"type": "array", "items": {}}])
+def test_rules_are_refused_where_nothing_is_known_of_the_value(shape: dict[str, Any]) -> None:
+    assert refused(schema(f=with_rules({**shape, "x-kubernetes-preserve-unknown-fields": True}, "self == 1"))) == [
+        (
+            f"{ROOT}.properties[spec].properties[f].x-kubernetes-validations",
+            "Internal error: internal error: failed to construct type information for x-kubernetes-validations rules: "
+            "unable to convert structural schema to CEL declarations",
+        )
+    ]
 
 
 def test_rules_without_bounds_cost_too_much() -> None:

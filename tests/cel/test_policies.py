@@ -35,7 +35,7 @@ def test_objects_are_of_any_type_and_requests_are_not() -> None:
         ("'x'", [PATCHES], "must evaluate to list(JSONPatch) but got string"),
         ("1", [STRING, NULL], "must evaluate to one of [string null_type] but got int"),
         ("Object{", [OBJECT], "compilation failed: ERROR: <input>:1:8: Syntax error: mismatched input"),
-        ("JSONPatch{nope: 1}", [PATCHES], "compilation failed: ERROR: <input>:1:15: undefined field 'nope'"),
+        ("JSONPatch{x: 1}", [PATCHES], "compilation failed: ERROR: <input>:1:12: expected type of field 'x' is ''"),
         ("JSONPatch{op: 1}", [PATCHES], "compilation failed: ERROR: <input>:1:13: expected type of field 'op'"),
         ("{'a': 'b', 'c': object.x}", [DYN], "compilation failed: ERROR: <input>:1:23: expected type 'string'"),
     ],

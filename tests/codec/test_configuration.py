@@ -71,7 +71,7 @@ def test_a_file_that_is_gone_is_read_when_it_is_back(path: Path, clock: FakeCloc
         ("names: a", "json: cannot unmarshal string into Go struct field Thing.names of type []"),
         ("names: [a, {}]", "json: cannot unmarshal object into Go struct field Thing.names of type string"),
         ("wait: 3", "json: cannot unmarshal number into Go struct field Thing.wait of type string"),
-        ("other: 3\nmore: 4", 'strict decoding error: unknown field "other", unknown field "more"'),
+        ("other: 3\nmore: 4", 'strict decoding error: unknown field "more", unknown field "other"'),
     ],
 )
 def test_a_value_of_another_type_is_told_as_go_tells_it(text: str, said: str) -> None:

@@ -140,6 +140,8 @@ def test_yaml_is_read_like_json() -> None:
         f"{HANDLED}strict decoding error: yaml: unmarshal errors:\n"
         '  line 2: key "a" already set in map, unknown field "a"'
     )
+    found = decoded(b"kind: ConfigMap\nz: 1\na: 1\nB: 1\n", media_type="application/yaml")
+    assert found.warnings == ['unknown field "B"', 'unknown field "a"', 'unknown field "z"']
     assert refused(b"data: {a: 1}", media_type="application/yaml").endswith("ConfigMap.data of type string")
     assert refused(b"a: *b", media_type="application/yaml") == (
         "the object provided is unrecognized (must be of type ConfigMap): "

@@ -138,6 +138,13 @@ def test_failures_come_in_the_form_that_is_asked_for(client: Client, maps: str) 
     assert json.loads(response.read())["code"] == 404
 
 
+def test_a_failure_is_only_indented_when_no_form_of_it_is_accepted(client: Client, maps: str) -> None:
+    table = "application/json;as=Table;g=meta.k8s.io;v=v1"
+    for accept, lines in ((table, True), (f"{table},application/json", False)):
+        response = client.send("GET", f"{maps}?fieldSelector=bogus=x", accept=accept)
+        assert (response.status, b"\n  " in response.read()) == (400, lines)
+
+
 def test_a_malformed_body_is_a_bad_request(client: Client, maps: str) -> None:
     status, told = client.call("POST", maps, b"k8s\x00\x12\x02\n\x05", content_type=PROTOBUF)
     assert status == 400

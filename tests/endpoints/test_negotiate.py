@@ -40,7 +40,7 @@ def test_parameters_without_a_value_are_none() -> None:
 
 
 def test_what_is_not_transformed_takes_the_next_best_form() -> None:
-    assert negotiate(f"{TABLE},{YAML};q=0.5", transforms=False) == Form(YAML)
+    assert negotiate(f"{TABLE},{YAML};q=0.5", transforming=False) == Form(YAML)
     assert negotiate(f"{TABLE},{YAML};q=0.5") == Form(JSON, "Table", "v1")
 
 

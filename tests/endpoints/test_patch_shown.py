@@ -10,6 +10,7 @@ from kapi.endpoints.patch_shown import shown, touched_by_merge, touched_by_opera
 from kapi.endpoints.restored import problem, whole
 from kapi.schema.loader import type_of
 
+QUANTITY = "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 POD = type_of("", "v1", "Pod")
 DEPLOYMENT = type_of("apps", "v1", "Deployment")
 
@@ -64,11 +65,33 @@ def test_what_an_operation_gave_stays_as_it_was_sent() -> None:
         ({"spec": {"priority": "5", "containers": 1}}, "cannot restore slice from int64"),
         ({"spec": {"priority": 5, "terminationGracePeriodSeconds": None}}, None),
         # Types with a form of their own are read by themselves.
-        ({"metadata": {"creationTimestamp": 5}}, None),
+        ({"metadata": {"creationTimestamp": 5}}, "json: cannot unmarshal number into Go value of type string"),
+        ({"spec": {"overhead": {"cpu": 1.5}}}, None),
+        ({"spec": {"overhead": {"cpu": "1x"}}}, f"quantities must match the regular expression {QUANTITY}"),
+        (
+            {"spec": {"containers": [{"livenessProbe": {"tcpSocket": {"port": True}}}]}},
+            "json: cannot unmarshal bool into Go value of type int32",
+        ),
     ],
 )
 def test_a_merged_object_that_is_not_its_type_is_told_of_in_the_converters_words(value: Any, why: str | None) -> None:
     assert problem(value, POD) == why
+
+
+def test_bytes_are_text_or_small_numbers() -> None:
+    secret = type_of("", "v1", "Secret")
+    assert problem({"data": {"a": "YQ=="}}, secret) is None
+    assert problem({"data": {"a": "!"}}, secret) == "error decoding from json: illegal base64 data at input byte 0"
+    assert problem({"data": {"a": ["b"]}}, secret) == "unrecognized type: uint8"
+
+
+@pytest.mark.parametrize(
+    ("given", "short", "long"),
+    [(2**31, -(2**31), 2**31), (2**32 + 80, 80, 2**32 + 80), (2**63, 0, -(2**63)), (1e19, 0, -(2**63))],
+)
+def test_numbers_are_cut_to_the_size_of_their_field(given: float, short: int, long: int) -> None:
+    spec = {"priority": given, "terminationGracePeriodSeconds": given}
+    assert whole({"spec": spec}, POD) == {"spec": {"priority": short, "terminationGracePeriodSeconds": long}}
 
 
 def test_whole_numbers_may_be_written_with_a_fraction() -> None:

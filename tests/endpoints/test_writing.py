@@ -21,7 +21,9 @@ def test_what_can_be_read_is_not_deleted_as_if_it_could_not(config_maps: ConfigM
 def test_an_unsafe_delete_has_no_other_options(config_maps: ConfigMaps) -> None:
     config_maps.made("a")
     refused = config_maps.call(
-        "DELETE", "/a", {UNSAFE: True, "gracePeriodSeconds": 1, "preconditions": {}, "propagationPolicy": "Orphan"}
+        "DELETE",
+        "/a",
+        {UNSAFE: True, "gracePeriodSeconds": 1, "preconditions": {"uid": "x"}, "propagationPolicy": "Orphan"},
     )
     told = "Invalid value: true: cannot be set together with ."
     assert [cause["message"] for cause in refused.body["details"]["causes"]] == [

@@ -11,6 +11,8 @@ import pytest
 from kapi.api.call import Call
 from kapi.api.request_info import parse_query, parse_request_info
 from kapi.api.user import User
+from kapi.filters.handler import CallHandler
+from kapi.filters.receive import complete
 from kapi.filters.request_info import is_long_running
 from kapi.wire.messages import Headers, Response
 
@@ -117,5 +119,17 @@ def run() -> Callable[[Awaitable[Any]], Any]:
             return await awaitable
 
         return asyncio.run(main())
+
+    return go
+
+
+@pytest.fixture
+def answer(run: Callable[[Awaitable[Any]], Any]) -> Callable[[CallHandler, Call], Response]:
+    """The answer to a call as it leaves the chain, with what filters want in it."""
+
+    def go(handle: CallHandler, call: Call) -> Response:
+        response: Response = run(handle(call))
+        complete(call, response)
+        return response
 
     return go

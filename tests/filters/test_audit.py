@@ -10,6 +10,7 @@ import pytest
 from kapi.audit.auditor import Auditor
 from kapi.audit.policy import Decision, Level, Policy
 from kapi.filters.audit import with_audit
+from kapi.filters.receive import finish
 from kapi.telemetry.audit import AuditMetrics
 from kapi.telemetry.metrics import Registry
 from kapi.wire.messages import ClientGone, Response
@@ -74,8 +75,7 @@ def test_a_stream_that_panics_is_one_too(audited, sink, new_call, run):
         response = await handle(call)
         with pytest.raises(RuntimeError):
             await response.stream(None)
-        for callback in call.finished:
-            callback(200)
+        finish(call, 200)
         await auditor.stop()
 
     run(main())
@@ -133,8 +133,7 @@ def test_an_upgraded_connection_ends_when_it_ends(audited, sink, new_call, run):
         response = await handle(call)
         begun = list(sink.outcome)
         await response.upgrade(None)
-        for callback in call.finished:
-            callback(101)
+        finish(call, 101)
         await auditor.stop()
         return begun
 

@@ -11,7 +11,7 @@ import pytest
 from kapi.api.clock import SystemClock
 from kapi.filters.http_log import with_http_log
 from kapi.filters.panic_recovery import with_panic_recovery
-from kapi.filters.receive import receive
+from kapi.filters.receive import finish, receive
 from kapi.filters.request_metrics import with_request_metrics
 from kapi.filters.timeout import Deadlines, with_timeout
 from kapi.filters.watch_termination import Watches, with_watch_termination
@@ -36,7 +36,7 @@ class Output:
 
 def finishing(endings, make):
     async def handle(call):
-        call.finished.append(endings.append)
+        call.finished.append(lambda _call, status: endings.append(status))
         return make()
 
     return handle
@@ -94,7 +94,7 @@ def test_a_cancelled_request_is_finished(new_request, clock):
         endings = []
 
         async def handle(call):
-            call.finished.append(endings.append)
+            call.finished.append(lambda _call, status: endings.append(status))
             await asyncio.Event().wait()
 
         task = asyncio.ensure_future(receive(handle, clock)(new_request()))
@@ -294,14 +294,13 @@ def test_requests_are_logged_from_verbosity_3_on(new_call, ok, run, clock):
     call = new_call("/api/v1/pods?limit=5", received=clock.time, user_agent="kubectl/1.37")
     run(handle(call))
     clock.time += 0.25
-    for callback in call.finished:
-        callback(200)
+    finish(call, 200)
     line = log.stream.getvalue()
     assert '"HTTP" verb="LIST" URI="/api/v1/pods?limit=5" latency="250.000ms" userAgent="kubectl/1.37"' in line
     assert 'srcIP="192.0.2.7:4711" resp=200' in line
 
 
-def counted(new_call, run, clock, requests):
+def counted(new_call, answer, clock, requests):
     metrics = RequestMetrics(Registry())
     answers = []
 
@@ -311,7 +310,8 @@ def counted(new_call, run, clock, requests):
     chain = with_request_metrics(handle, metrics, clock)
     for method, target, status, headers in requests:
         answers.append(status)
-        run(chain(new_call(target, method, received=clock.time, **headers)))
+        call = new_call(target, method, received=clock.time, **headers)
+        finish(call, answer(chain, call).status)
     return metrics
 
 
@@ -338,20 +338,20 @@ def counted(new_call, run, clock, requests):
         ("BREW", "/healthz", {}, ("other", "", "", "", "", "/healthz", "")),
     ],
 )
-def test_requests_are_counted_by_what_they_asked_for(new_call, run, clock, method, target, headers, labels):
-    metrics = counted(new_call, run, clock, [(method, target, 200, headers)])
+def test_requests_are_counted_by_what_they_asked_for(new_call, answer, clock, method, target, headers, labels):
+    metrics = counted(new_call, answer, clock, [(method, target, 200, headers)])
     assert metrics.total.values == {(*labels, "apiserver", "200"): 1}
 
 
-def test_what_clients_make_up_does_not_grow_the_metrics(new_call, run, clock):
+def test_what_clients_make_up_does_not_grow_the_metrics(new_call, answer, clock):
     made_up = [("GET", f"/api/v1/things{i}", 404, {}) for i in range(50)]
-    metrics = counted(new_call, run, clock, made_up)
+    metrics = counted(new_call, answer, clock, made_up)
     assert metrics.total.values == {("LIST", "", "", "", "", "", "cluster", "apiserver", "404"): 50}
 
 
-def test_a_failure_of_something_known_is_counted_as_such(new_call, run, clock):
+def test_a_failure_of_something_known_is_counted_as_such(new_call, answer, clock):
     requests = [("GET", "/api/v1/pods", 200, {}), ("GET", "/api/v1/pods", 500, {})]
-    metrics = counted(new_call, run, clock, requests)
+    metrics = counted(new_call, answer, clock, requests)
     assert metrics.total.values[("LIST", "", "", "v1", "pods", "", "cluster", "apiserver", "500")] == 1
 
 
@@ -364,7 +364,6 @@ def test_long_running_requests_are_counted_while_they_last(new_call, run, clock)
     call = new_call("/api/v1/pods?watch=1")
     run(with_request_metrics(handle, metrics, clock)(call))
     assert set(metrics.long_running.values.values()) == {1}
-    for callback in call.finished:
-        callback(200)
+    finish(call, 200)
     assert set(metrics.long_running.values.values()) == {0}
     assert metrics.duration.values == {}

@@ -22,6 +22,9 @@ class Grants:
         self.granted = set(granted)
         self.asked: list[str] = []
 
+    def at_once(self, user, attributes):
+        return None
+
     async def authorize(self, user, attributes):
         resource = f"{attributes.resource}/{attributes.subresource}" if attributes.subresource else attributes.resource
         asked = f"{attributes.verb} {resource or attributes.path}"

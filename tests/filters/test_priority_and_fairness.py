@@ -8,6 +8,7 @@ import pytest
 
 from kapi.api.user import ALL_AUTHENTICATED, SYSTEM_PRIVILEGED_GROUP, User
 from kapi.filters.priority_and_fairness import with_priority_and_fairness
+from kapi.filters.receive import finish
 from kapi.flowcontrol.control import FlowControl
 from kapi.telemetry.instruments import Instruments
 
@@ -26,16 +27,11 @@ def handle(control, ok):
     return with_priority_and_fairness(ok, control, Instruments.create({"gitVersion": "v0"}).requests, 60.0)
 
 
-def finish(call, status=200):
-    for callback in call.finished:
-        callback(status)
-
-
 def test_a_seat_is_held_until_the_answer_has_been_sent(new_call, run, handle):
     first = new_call(user=ALICE)
     assert run(handle(first)).status == 200
     assert run(handle(new_call(user=ALICE))).status == 429
-    finish(first)
+    finish(first, 200)
     assert run(handle(new_call(user=ALICE))).status == 200
 
 
@@ -48,7 +44,7 @@ def test_a_watch_holds_it_until_it_has_begun(new_call, run, handle, control):
     assert run(handle(other)).status == 200
     write = new_call("/api/v1/namespaces/a/pods/b", "PUT", user=ALICE)
     assert control.interest.in_writing(write.info) == 1
-    finish(watch)  # the seat is the other's now
+    finish(watch, 200)  # the seat is the other's now
     assert run(handle(new_call(user=ALICE))).status == 429
     assert control.interest.in_writing(write.info) == 0
 
@@ -76,8 +72,8 @@ def test_the_most_privileged_are_not_limited(new_call, run, handle):
     assert [run(handle(new_call(user=ROOT))).status for _ in range(5)] == [200] * 5
 
 
-def test_without_objects_the_mandatory_ones_decide(new_call, run, handle, control):
-    response = run(handle(new_call(user=ALICE)))
+def test_without_objects_the_mandatory_ones_decide(new_call, answer, handle, control):
+    response = answer(handle, new_call(user=ALICE))
     assert (b"x-kubernetes-pf-flowschema-uid", b"") in response.headers
     assert {name: level.current for name, level in control.levels.items()} == {"exempt": 0, "catch-all": 1}
 

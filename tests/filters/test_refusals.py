@@ -16,6 +16,7 @@ from kapi.filters.authorization import with_authorization
 from kapi.filters.deadline import with_request_deadline
 from kapi.filters.goaway import with_goaway
 from kapi.filters.max_in_flight import with_max_in_flight
+from kapi.filters.receive import finish
 from kapi.filters.request_info import with_request_info
 from kapi.filters.retry_after import with_retry_after
 from kapi.filters.wait_group import WaitGroup, with_wait_group
@@ -44,6 +45,9 @@ class Fixed:
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
+
+    def at_once(self, *asked):
+        return None
 
     async def authorize(self, user, attributes):
         return self.answer
@@ -238,8 +242,7 @@ def test_more_than_the_limit_are_told_to_come_back(new_call, metrics):
         assert (await handle(new_call("/api/v1/pods?watch=1"))).status == 200  # long-running: not counted
         assert (await handle(new_call(user=User(name="root", groups=(SYSTEM_PRIVILEGED_GROUP,))))).status == 200
         await waiting
-        for callback in first.finished:
-            callback(200)
+        finish(first, 200)
         assert (await handle(new_call())).status == 200
         assert metrics.dropped.values == {("readOnly",): 1}
 
@@ -294,8 +297,7 @@ def test_waiting_ends_when_the_last_request_does(new_call, ok):
         waiting = asyncio.ensure_future(group.wait())
         await asyncio.sleep(0)
         assert not waiting.done()
-        for callback in call.finished:
-            callback(200)
+        finish(call, 200)
         await waiting
 
     asyncio.run(main())

@@ -75,7 +75,7 @@ class Story:
             if kind in ("leave", "both") and (waiting := self.those(WAITING)):
                 waiting[first % len(waiting)].waiter.cancel()
             if kind in ("finish", "both") and (executing := self.those(EXECUTING)):
-                executing[first % len(executing)].ticket.finish(200)
+                executing[first % len(executing)].ticket.finish()
         for _ in range(3):
             await asyncio.sleep(0)
         self.check(started=bool(set(self.those(EXECUTING)) - before))

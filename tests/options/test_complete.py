@@ -180,10 +180,11 @@ def test_overrides_of_etcd_servers_are_by_resource(finish: Finish) -> None:
 
 
 def test_capabilities_and_gates_are_part_of_the_result(finish: Finish) -> None:
-    completed = finish("--allow-privileged", "--max-connection-bytes-per-sec=9", "--feature-gates=WatchList=true")
+    completed = finish("--allow-privileged", "--max-connection-bytes-per-sec=9", "--feature-gates=EnvFiles=false")
     assert completed.capabilities.allow_privileged
     assert completed.capabilities.per_connection_bytes_per_second == 9
-    assert completed.feature_gates["WatchList"]
+    assert not completed.feature_gates["EnvFiles"]
+    assert completed.feature_gates["PodLevelResources"]
 
 
 def test_flags_that_take_effect_later_are_told(finish: Finish) -> None:

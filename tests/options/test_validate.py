@@ -60,8 +60,30 @@ def test_every_error_is_reported_at_once() -> None:
         ("--feature-gates=Nonsense=true", "--feature-gates unrecognized feature gate: Nonsense"),
         ("--feature-gates=WatchList", "--feature-gates missing bool value for WatchList"),
         (
+            "--feature-gates=DynamicResourceAllocation=false",
+            "--feature-gates cannot set feature gate DynamicResourceAllocation to false, feature is locked to true",
+        ),
+        (
             "--feature-gates=WatchList=false",
-            "--feature-gates cannot set feature gate WatchList to false, feature is locked to true",
+            "--feature-gates cannot set feature gate WatchList to false: this server cannot switch it",
+        ),
+        ("--emulated-version=1.30", "emulation version 1.30 is not between [1.34, 1.37.0]"),
+        ("--emulated-version=1.38", "emulation version 1.38 is not between [1.34, 1.37.0]"),
+        ("--emulated-version=abc", '--emulated-version could not parse "abc" as version'),
+        (
+            "--emulated-version=kube=1.35,1.36",
+            "--emulated-version duplicate version flag, kube=1.35 and kube=1.36",
+        ),
+        ("--min-compatibility-version=1.30", "minCompatibilityVersion version 1.30 is not between [1.33, 1.37]"),
+        (
+            "--emulation-forward-compatible",
+            "--emulation-forward-compatible cannot be set to true if the emulation version is the same as the binary "
+            "version",
+        ),
+        ("--runtime-config=foo/v1=true", "--runtime-config unknown api groups foo/v1"),
+        (
+            "--runtime-config=apps/v2=true",
+            "--runtime-config group version apps/v2 that has not been registered",
         ),
         ("--watch-cache-sizes=pods", "--watch-cache-sizes invalid value of watch cache size: pods"),
         ("--watch-cache-sizes=pods#x", "--watch-cache-sizes invalid size of watch cache size: pods#x"),
@@ -142,7 +164,7 @@ def test_a_wrong_value_is_one_error(argument: str, message: str | None) -> None:
         ("--runtime-config=v1,api/legacy=false,apps/v1/deployments=true",),
         ("--cors-allowed-origins=^https://a$,//b(:|$)",),
         ("--strict-transport-security-directives=max-age=1,preload",),
-        ("--runtime-config=api/all=false,v1=true", "--enable-priority-and-fairness=false"),
+        ("--runtime-config=api/all=false,v1=true,apiregistration.k8s.io/v1", "--enable-priority-and-fairness=false"),
         ("--etcd-servers=http://a:2379,https://b:2379", "--etcd-servers-overrides=/events#http://c;http://d"),
         ("--storage-media-type=application/json",),
         ("--emulated-version=1.37",),

@@ -246,6 +246,11 @@ def test_a_configuration_of_another_type_is_malformed(config_map: Type, patch: A
             ".spec.tolerations[0].key: expected string, got &value.valueUnstructured{Value:1}",
         ),
         ({"overhead": {"cpu": {}}}, ".spec.overhead.cpu: expected any scalar, got &{map[]}"),
+        (
+            {"ephemeralContainers": [{"name": "e", "startupProbe": {"tcpSocket": {"port": {}}, "periodSeconds": "x"}}]},
+            '.spec.ephemeralContainers[name="e"].startupProbe.periodSeconds: expected numeric (int or float), '
+            "got string",
+        ),
     ],
 )
 def test_a_configuration_must_fit_its_type(pod: Type, spec: Any, problem: str) -> None:

@@ -13,6 +13,9 @@ SECONDS = 30.0
 EXPECTED = {
     500: (
         "failed to create typed patch object",
+        "failed to convert new object",
+        "resource name may not be empty",
+        "invalid resource name",
         "strconv.ParseUint: parsing",
         "resourceVersion should not be set on objects to be created",
         "unknown patch type:",

@@ -86,6 +86,12 @@ def test_no_more_unknown_fields_are_kept_than_upstream_keeps() -> None:
             {"spec": {"containers": ["x"]}},
             "string into Go struct field PodSpec.spec.containers of type v1.Container",
         ),
+        (
+            "PersistentVolumeClaim",
+            {"spec": {"accessModes": [5]}},
+            "number into Go struct field PersistentVolumeClaimSpec.spec.accessModes of type "
+            "v1.PersistentVolumeAccessMode",
+        ),
         ("Pod", {"spec": {"priority": True}}, "bool into Go struct field PodSpec.spec.priority of type int32"),
         ("Pod", {"spec": {"priority": 1.5}}, "number 1.5 into Go struct field PodSpec.spec.priority of type int32"),
         (
@@ -114,6 +120,11 @@ def test_no_more_unknown_fields_are_kept_than_upstream_keeps() -> None:
             "array into Go struct field ResourceQuotaSpec.spec.hard of type v1.ResourceList",
         ),
         ("Secret", {"data": {"a": 1}}, "number into Go struct field Secret.data of type []uint8"),
+        (
+            "PersistentVolume",
+            {"spec": {"accessModes": [7]}},
+            "number into Go struct field PersistentVolumeSpec.spec.accessModes of type v1.PersistentVolumeAccessMode",
+        ),
     ],
 )
 def test_a_value_of_the_wrong_type_is_named_as_go_names_it(kind: str, value: Any, message: str) -> None:

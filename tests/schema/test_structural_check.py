@@ -30,6 +30,11 @@ def problems(schema: Any, value: Any, **old: Any) -> list[str]:
         ({"type": "string", "enum": ["b", "a"]}, "c", 'f: Unsupported value: "c": supported values: "b", "a"'),
         ({"type": "integer", "maximum": 3, "exclusiveMaximum": True}, 3, "f in body should be less than 3"),
         ({"type": "integer", "multipleOf": 5}, 7, "f in body should be a multiple of 5"),
+        (
+            {"type": "number", "multipleOf": 0.1},
+            7,
+            "f: Invalid value: 0: factor MultipleOf declared for f must be positive: 0",
+        ),
         ({"type": "integer", "format": "int32"}, 1 << 31, "must be of type integer with format int32 in f"),
         ({"type": "string", "format": "date-time"}, "x", 'f in body must be of type date-time: "x"'),
         ({"type": "array", "maxItems": 1}, [1, 2], "f: Too many: 2: must have at most 1 items"),
@@ -58,6 +63,27 @@ def test_true_is_no_integer_and_a_whole_float_is_one() -> None:
     assert problems({"type": "integer"}, True)
     assert not problems({"type": "integer"}, 2.0)
     assert not problems({"type": "number", "multipleOf": 0.1}, 0.3)
+
+
+def test_a_fraction_is_cut_off_before_it_is_looked_for_among_integers() -> None:
+    assert not problems({"enum": [1, 2]}, 1.5)
+    assert problems({"enum": [1, 2]}, 3.5)
+
+
+@pytest.mark.parametrize(
+    ("format_", "right", "wrong"),
+    [
+        ("ssn", "111-11-1111", "111111111"),
+        ("ipv4", "::ffff:1.2.3.4", "::1"),
+        ("mac", "0123456789ab", "0123456789a"),
+        ("hostname", "a=b", "a_b"),
+        ("hostname", "☃.example", "a.☃"),
+    ],
+)
+def test_formats_are_as_wide_as_upstreams(format_: str, right: str, wrong: str) -> None:
+    schema = {"type": "string", "format": format_}
+    assert not problems(schema, right)
+    assert problems(schema, wrong)
 
 
 def test_the_alternative_that_fits_best_explains_the_failure() -> None:
@@ -113,7 +139,7 @@ def test_elements_of_sets_and_keys_of_maps_stand_once() -> None:
                     "type": "array",
                     "items": item,
                     "x-kubernetes-list-type": "map",
-                    "x-kubernetes-list-map-keys": ["k", "p"],
+                    "x-kubernetes-list-map-keys": ["p", "k"],
                 },
             },
         }

@@ -64,6 +64,9 @@ class Everyone:
     def __init__(self, user: User) -> None:
         self.user = user
 
+    def at_once(self, call: Any) -> User | None:
+        return None
+
     async def authenticate(self, call: Any) -> User:
         return self.user
 

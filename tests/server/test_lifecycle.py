@@ -303,6 +303,9 @@ def test_a_port_that_is_taken_is_an_error(new_config):
 def test_the_insecure_port_is_served_beside_the_other(new_config, fetch):
     async def main():
         class Nobody:
+            def at_once(self, call):
+                return None
+
             async def authenticate(self, call):
                 return None
 

@@ -127,7 +127,11 @@ def test_nobody_listens(run: Any) -> None:
             unused.bind(("127.0.0.1", 0))
             address = f"127.0.0.1:{unused.getsockname()[1]}"
             message = await failure(HTTPClient(Server(url=f"http://{address}")))
+            named = address.replace("127.0.0.1", "localhost")
+            of_name = await failure(HTTPClient(Server(url=f"http://{named}")))
         assert message == f'Post "http://{address}/hook": dial tcp {address}: connect: connection refused'
+        assert of_name.startswith(f'Post "http://{named}/hook": dial tcp ')
+        assert "dial tcp localhost" not in of_name and of_name.endswith(": connect: connection refused")
 
     run(scenario())
 

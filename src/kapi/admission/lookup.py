@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kapi.api.fields import go_quote
 from kapi.api.gvk import GroupResource
+from kapi.api.names import path_segment
 from kapi.api.objects import Object, Revision
 from kapi.registry.store import Store
 from kapi.storage.cacher.entry import Entry
@@ -49,6 +51,14 @@ class Lookup:
         if found is not None:
             return found
         return await list_from(self.stores[resource], namespace)
+
+
+def unaskable(name: str) -> str:
+    """Why upstream's client does not even ask for an object of this name; empty when it does."""
+    if not name:
+        return "resource name may not be empty"
+    problems = path_segment(name)
+    return f"invalid resource name {go_quote(name)}: [{' '.join(problems)}]" if problems else ""
 
 
 async def get_from(store: Store, namespace: str, name: str) -> Entry | None:

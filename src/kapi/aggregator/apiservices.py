@@ -135,6 +135,7 @@ def resource(clock: Clock) -> Resource:
         kind="APIService",
         prefix="apiregistration.k8s.io/apiservices",
         strategy=Strategy(
+            any_finalizer=True,
             default=default,
             prepare_for_create=prepare_for_create(clock.now),
             prepare_for_update=keep_status,
@@ -147,6 +148,7 @@ def resource(clock: Clock) -> Resource:
         subresources={
             "status": Subresource(
                 strategy=Strategy(
+                    any_finalizer=True,
                     prepare_for_update=prepare_for_status_update,
                     validate_update=validate_status,
                     unconditional_update=False,

@@ -45,4 +45,19 @@ class RuleSource(Protocol):
 
 
 class Authorizer(Protocol):
+    """Every request asks; what can be told without waiting spares it a coroutine."""
+
+    def at_once(self, user: User, attributes: RequestInfo) -> Verdict | None:
+        """The verdict, or None when `authorize` has to be asked."""
+
     async def authorize(self, user: User, attributes: RequestInfo) -> Verdict: ...
+
+
+class PromptAuthorizer:
+    """An authorizer that never waits."""
+
+    def at_once(self, user: User, attributes: RequestInfo) -> Verdict:
+        raise NotImplementedError
+
+    async def authorize(self, user: User, attributes: RequestInfo) -> Verdict:
+        return self.at_once(user, attributes)

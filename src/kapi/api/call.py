@@ -19,6 +19,9 @@ class Headers(Protocol):
 
     def get_all(self, name: str) -> list[str]: ...
 
+    def mentions(self, name: bytes) -> bool:
+        """Whether a name may have this part in it; False is certain."""
+
     def names(self) -> list[str]:
         """Each name once."""
 
@@ -63,6 +66,10 @@ def _nothing() -> None:
     """Nobody wants to know."""
 
 
+def _nothing_to_say(call: Call) -> None:
+    """Nobody listens."""
+
+
 class AuditRecord(Protocol):
     """What is written down about a request that is audited; handlers add what only they know."""
 
@@ -84,6 +91,13 @@ class AuditRecord(Protocol):
         """The parts of such a document, looked at on their way."""
 
 
+class Answer(Protocol):
+    """What a filter may want to know of the response."""
+
+    status: int
+    body: bytes
+
+
 class Call:
     """One request: what was asked, by whom, by when, and what the answer shall carry besides its body.
 
@@ -96,14 +110,17 @@ class Call:
         "audit_id",
         "deadline",
         "finished",
+        "headers",
         "info",
         "initialized",
         "long_running",
         "params",
         "received",
         "request",
+        "response",
         "settings",
         "user",
+        "warned",
         "warnings",
     )
 
@@ -127,9 +144,13 @@ class Call:
         self.warnings: list[str] = []
         self.annotations: dict[str, str] = {}
         self.initialized: Callable[[], None] = _nothing  # called once a watch has sent what there was at its start
-        self.finished: list[Callable[[int], None]] = []  # called with the response's status
+        self.headers: list[tuple[bytes, bytes]] = []  # the response's, those that the handler sets itself excepted
+        self.warned: Callable[[Call], None] = _nothing_to_say  # called with every warning
+        self.response: Answer | None = None  # once there is one
+        self.finished: list[Callable[[Call, int], None]] = []  # called with the response's status
 
     def warn(self, text: str) -> None:
         """Add a Warning header to the response; the same text is said once."""
         if text and text not in self.warnings:
             self.warnings.append(text)
+            self.warned(self)

@@ -133,8 +133,16 @@ def duplicate(path: str, value: Any) -> FieldError:
     return FieldError("FieldValueDuplicate", path, "", value)
 
 
+def internal_error(path: str, detail: str) -> FieldError:
+    return FieldError("InternalError", path, detail)
+
+
 def not_found(path: str, value: Any) -> FieldError:
     return FieldError("FieldValueNotFound", path, "", value)
+
+
+def internal(path: str, detail: str) -> FieldError:
+    return FieldError("InternalError", path, detail)
 
 
 def too_long(path: str, limit: int) -> FieldError:

@@ -16,7 +16,7 @@ _has_letter = re.compile(r"[a-z]").search
 _is_header_name = re.compile(r"[-A-Za-z0-9]+\Z").match
 # Printable ASCII but the equals sign.
 _is_env_name = re.compile(r"[ -<>-~]+\Z").match
-_UNDERSCORE_LABEL = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_UNDERSCORE_LABEL = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _UNDERSCORE_SUBDOMAIN = _UNDERSCORE_LABEL + r"(\." + _UNDERSCORE_LABEL + ")*"
 _is_underscore_subdomain = re.compile(_UNDERSCORE_SUBDOMAIN + r"\Z").match
 

@@ -20,6 +20,7 @@ _is_qualified = re.compile(_QUALIFIED + r"\Z").match
 _is_label_value = re.compile(_LABEL_VALUE + r"\Z").match
 
 TOTAL_ANNOTATION_SIZE = 256 * 1024
+_TOO_LONG = "must be no more than"
 
 
 def _regex_error(message: str, pattern: str, *examples: str) -> str:
@@ -30,7 +31,7 @@ def _regex_error(message: str, pattern: str, *examples: str) -> str:
 
 
 def max_length(limit: int) -> str:
-    return f"must be no more than {limit} characters"
+    return f"{_TOO_LONG} {limit} characters"
 
 
 def dns_label(name: str) -> list[str]:
@@ -57,6 +58,20 @@ def dns_subdomain(name: str) -> list[str]:
         )
         errors.append(_regex_error(message, _SUBDOMAIN, "example.com"))
     return errors
+
+
+def short_name(name: str) -> list[str]:
+    """dns_label, in the words of declared rules: they count bytes."""
+    return [_in_bytes(problem) for problem in dns_label(name)]
+
+
+def long_name(name: str) -> list[str]:
+    """dns_subdomain, in the words of declared rules."""
+    return [_in_bytes(problem) for problem in dns_subdomain(name)]
+
+
+def _in_bytes(problem: str) -> str:
+    return problem.replace("characters", "bytes") if problem.startswith(_TOO_LONG) else problem
 
 
 def dns_subdomain_caseless(name: str) -> list[str]:
@@ -90,6 +105,8 @@ def path_segment(name: str) -> list[str]:
 
 
 def path_segment_prefix(name: str) -> list[str]:
+    if "/" not in name and "%" not in name:
+        return []
     return [f"may not contain '{c}'" for c in "/%" if c in name]
 
 

@@ -273,7 +273,7 @@ def parse_field_selector(text: str) -> FieldSelector:
             raise InvalidSelector(f"invalid selector: '{text}'; can't understand '{term}'")
         value = _unescape(term[match.end() :])
         if not match[1] and not value:
-            continue
+            continue  # as upstream: nothing is asked of nothing
         requirements.append(FieldRequirement(match[1], "!=" if match[2] == "!=" else "=", value))
     return FieldSelector(requirements)
 

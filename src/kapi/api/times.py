@@ -5,7 +5,6 @@ Reading is as strict as Go's layouts and fails in Go's words.
 
 from __future__ import annotations
 
-import json
 import re
 from datetime import UTC, datetime, timedelta
 
@@ -31,6 +30,7 @@ _PARTS = (
 )
 _RANGES = {"month": (1, 12), "day": (1, 31), "hour": (0, 23), "minute": (0, 59), "second": (0, 59)}
 _FRACTION = re.compile(r"[.,][0-9]+", re.ASCII)
+_UNQUOTED = re.compile(r'["\\\x00-\x1f\x80-\U0010ffff]')
 _MICROSECONDS = re.compile(r"[.,][0-9]{6}", re.ASCII)
 
 
@@ -119,4 +119,10 @@ def _mismatch(text: str, layout: str, position: int, wanted: str) -> TimeError:
 
 
 def _quote(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    """As Go's time package quotes: what is not printable ASCII by its bytes."""
+    return f'"{_UNQUOTED.sub(_escape, text)}"'
+
+
+def _escape(match: re.Match[str]) -> str:
+    found = match[0]
+    return f"\\{found}" if found in '"\\' else "".join(f"\\x{byte:02x}" for byte in found.encode())

@@ -11,7 +11,7 @@ import orjson
 from kapi.api import errors
 from kapi.api.call import Call
 from kapi.api.fields import FieldError, go_quote, invalid
-from kapi.api.gvk import GroupKind
+from kapi.api.gvk import GroupKind, GroupResource
 from kapi.api.names import label_key
 from kapi.api.objects import Object, Revision
 from kapi.apiextensions.columns import columns_of, printed
@@ -56,10 +56,11 @@ _NOT_CHECKED = (
 class Custom:
     """One served version of a definition. Its schema is read, and compiled, as values come by."""
 
-    def __init__(self, definition: Definition, version: DefinedVersion) -> None:
+    def __init__(self, definition: Definition, version: DefinedVersion, is_terminating: Callable[[], bool]) -> None:
         spec = definition.entry.object["spec"]
         self._versions = frozenset(v["name"] for v in spec["versions"])
         self._definition = definition
+        self._is_terminating = is_terminating
         self._facts = version
         self._spec: Object = next(v for v in spec["versions"] if v["name"] == version.name)
         self._spec.pop("schema", None)  # many are listed and never written: those cost no more than their definition
@@ -126,7 +127,8 @@ class Custom:
                 list_kind=accepted.list_kind,
             ),
             given_schema=cache(lambda: object_type(self._node)),
-            untyped=Untyped(settle=self._settle, convert=self._convert if len(self._versions) > 1 else None),
+            convert=self._convert if len(self._versions) > 1 else None,
+            untyped=Untyped(settle=self._settle),
         )
 
     # Decoding
@@ -212,10 +214,14 @@ class Custom:
         if api_version != self._api_version:
             found.append(invalid("apiVersion", api_version, f"must be {self._api_version}"))
         if found:
-            group = self._definition.group
+            group = api_version.rpartition("/")[0]
             raise errors.Invalid(GroupKind(group, kind), new["metadata"].get("name", ""), found)
 
     def _prepare_for_create(self, _: Call, new: Object) -> None:
+        if self._is_terminating():
+            resource = GroupResource(self._definition.group, self._definition.accepted.plural)
+            why = "create not allowed while custom resource definition is terminating"
+            raise errors.Forbidden(resource, new["metadata"].get("name", ""), why)
         self._check_kind(new)
         if self._has_status:
             new.pop("status", None)

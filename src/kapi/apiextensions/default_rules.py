@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,8 @@ from kapi.schema.empties import as_nothing
 from kapi.schema.structural import META_FIELDS, Structural
 from kapi.schema.structural_check import validate
 from kapi.schema.structural_settle import fresh, prune, settle_embedded
+
+_INT_OR_STRING = "x-kubernetes-int-or-string"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +40,10 @@ class _Place:
 
 
 def validate_defaults(schema: dict[str, object], path: str) -> list[FieldError]:
-    if b'"default":' not in orjson.dumps(schema, as_nothing, orjson.OPT_PASSTHROUGH_SUBCLASS):
+    if b'"default":' not in _text(schema):
         return []
-    root = Structural(schema)
-    return list(_below(root, path, _Place(root)))
+    root = Structural({**schema, "x-kubernetes-embedded-resource": True})
+    return list(_node(root, path, _Place(root)))
 
 
 def _node(node: Structural, path: str, place: _Place) -> Iterator[FieldError]:
@@ -73,7 +75,7 @@ def _default(node: Structural, path: str, _: _Place) -> Iterator[FieldError]:
         yield malformed
         return
     embedded = list(validate_embedded(node, value, path))
-    yield from embedded or validate(node, value, base=path)
+    yield from embedded or validate(_openapi(node), value, base=path)
 
 
 def _in_metadata(node: Structural, path: str, place: _Place) -> Iterator[FieldError]:
@@ -87,13 +89,31 @@ def _in_metadata(node: Structural, path: str, place: _Place) -> Iterator[FieldEr
         told = str(wrong[0]) if len(wrong) == 1 else f"[{', '.join(map(str, wrong))}]"
         yield invalid(path, node.default, f"must result in valid metadata: {told}")
     else:
-        yield from validate(node, node.default, base=path)
+        yield from validate(_openapi(node), node.default, base=path)
+
+
+def _openapi(node: Structural) -> Structural:
+    """As upstream judges defaults: by the schema in OpenAPI's own words, which know no int-or-string."""
+    return Structural(_unmarked(node.schema)) if _INT_OR_STRING.encode() in _text(node.schema) else node
+
+
+def _unmarked(schema: Mapping[str, Any]) -> dict[str, Any]:
+    made = {key: value for key, value in schema.items() if key != _INT_OR_STRING}
+    for key in ("items", "additionalProperties"):
+        if isinstance(made.get(key), dict):
+            made[key] = _unmarked(made[key])
+    if made.get("properties"):
+        made["properties"] = {name: _unmarked(held) for name, held in made["properties"].items()}
+    return made
+
+
+def _text(schema: Mapping[str, Any]) -> bytes:
+    return orjson.dumps(schema, as_nothing, orjson.OPT_PASSTHROUGH_SUBCLASS)
 
 
 def judge_defaults(schema: dict[str, Any], path: str) -> list[FieldError]:
     """What the schema's own rules hold against its defaults; the rules themselves are known to be right."""
-    text = orjson.dumps(schema, as_nothing, orjson.OPT_PASSTHROUGH_SUBCLASS)
-    if b'"default":' not in text or not has_rules(schema):
+    if b'"default":' not in _text(schema) or not has_rules(schema):
         return []
     return list(_judged(Structural(schema), path))
 

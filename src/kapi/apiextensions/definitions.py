@@ -23,6 +23,8 @@ def default(new: Object) -> None:
         names["listKind"] = f"{kind}List"
     if spec.get("conversion") is None:
         spec["conversion"] = {"strategy": "None"}
+    if not any((spec["conversion"].get("webhook") or {}).values()):
+        spec["conversion"].pop("webhook", None)
     service = ((spec["conversion"].get("webhook") or {}).get("clientConfig") or {}).get("service")
     if service is not None:
         service.setdefault("port", 443)

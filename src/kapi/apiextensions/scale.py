@@ -16,7 +16,7 @@ _SCALE = GroupVersionKind("autoscaling", "v1", "Scale")
 _HIGHEST = 0x7FFFFFFF
 _COLUMNS = (
     NAME,
-    Column("Desired", field_value("spec", "replicas", absent=0), type="integer"),
+    Column("Desired", field_value("spec", "replicas", absent=None), type="integer"),
     Column("Available", field_value("status", "replicas", absent=0), type="integer"),
     Column("Age", created_at, type="date", show=age),
 )

@@ -19,7 +19,7 @@ from kapi.apiextensions.converted import ConvertedKV
 from kapi.apiextensions.custom import SUBRESOURCE_VERBS, TERMINATING_VERBS, VERBS, Custom
 from kapi.apiextensions.definition import DefinedVersion, Definition, read, version_priority
 from kapi.apiextensions.names import decide
-from kapi.endpoints.discovery import GivenSchema, GroupVersionEntry, ResourceEntry, SubresourceEntry
+from kapi.endpoints.discovery import SELECTABLE, GivenSchema, GroupVersionEntry, ResourceEntry, SubresourceEntry
 from kapi.endpoints.endpoint import Endpoint
 from kapi.endpoints.install import Installer
 from kapi.registry.resource import Resource
@@ -180,12 +180,16 @@ class Served:
         return found
 
     def _build(self, definition: Definition, version: DefinedVersion) -> Endpoint:
-        custom = Custom(definition, version)
+        custom = Custom(definition, version, partial(self._is_terminating, definition.name))
         resource, convert = custom.resource(), self._conversions.of(definition)
         engine = self._installer.engine(resource.group_resource)
         converted = None if convert is None else ConvertedKV(engine, custom.forms(convert))
         make_entry = custom.make_entry(in_step=self._cacher.in_step, converted=converted)
         return self._installer.passing(resource, converted or engine, make_entry)
+
+    def _is_terminating(self, name: str) -> bool:
+        found = self._definitions.get(name)
+        return found is not None and found.terminating
 
     def storage_endpoint(self, definition: Definition) -> Endpoint:
         """The endpoint of the storage version, served or not."""
@@ -270,7 +274,11 @@ def _entries(group: str, definitions: Iterable[Definition]) -> Iterable[GroupVer
 
 
 def _published(definition: Definition, version: str) -> Object:
-    return definition.schemas()[version]
+    """The schema of a version, and the fields that may be selected by."""
+    schema = definition.schemas()[version]
+    spec = next(v for v in definition.entry.object["spec"]["versions"] if v["name"] == version)
+    paths = [field["jsonPath"].removeprefix(".") for field in spec.get("selectableFields") or ()]
+    return {**schema, SELECTABLE: [{"fieldPath": path} for path in paths]} if paths else schema
 
 
 def _resource_entry(definition: Definition, version: DefinedVersion) -> ResourceEntry:
@@ -295,4 +303,5 @@ def _resource_entry(definition: Definition, version: DefinedVersion) -> Resource
         schema=GivenSchema(
             f"{definition.uid}/{definition.generation}/{version.name}", partial(_published, definition, version.name)
         ),
+        given_list_kind=names.list_kind,
     )

@@ -20,10 +20,10 @@ _SUBRESOURCE_VERBS: Mapping[str, str] = {"GET": "get", "PUT": "update", "PATCH":
 
 
 class NotSupported(MethodNotAllowed):
-    """A verb that this resource does not have, or not now."""
+    """A verb that this resource does not have."""
 
-    def __init__(self, resource: GroupResource, verb: str, message: str = "") -> None:
-        super().__init__(message or f'{verb} is not supported on resources of kind "{resource}"')
+    def __init__(self, resource: GroupResource, verb: str) -> None:
+        super().__init__(f'{verb} is not supported on resources of kind "{resource}"')
         self.details = {"group": resource.group, "kind": resource.resource}
 
 
@@ -66,9 +66,6 @@ class CustomResources:
             return await VERBS[verb](call, endpoint)
         if info.verb not in VERBS:
             raise NotSupported(resource, info.verb)
-        if info.verb == "create" and definition.terminating:
-            message = "create not allowed while custom resource definition is terminating"
-            raise NotSupported(resource, "create", message)
         return await VERBS[info.verb](call, endpoint)
 
     def _discovery(self, call: Call) -> Awaitable[Response]:

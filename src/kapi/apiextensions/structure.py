@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from kapi.api.fields import FieldError, forbidden, invalid, required
 from kapi.api.objects import Object
+from kapi.api.patterns import PatternError, compiled
 
 Level: TypeAlias = Literal["root", "item", "field"]
 
@@ -173,10 +174,9 @@ def _value_validation(
         yield from _nested(s["not"], f"{path}.not")
     pattern = s.get("pattern")
     if pattern:
-        from kapi.apiextensions.patterns import problem  # loads the engine, which few schemas need
-
-        why = problem(pattern)
-        if why:
+        try:
+            compiled(pattern)
+        except PatternError as why:
             yield invalid(f"{path}.pattern", pattern, f"must be a valid regular expression, but isn't: {why}")
 
 

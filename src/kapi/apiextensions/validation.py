@@ -41,10 +41,13 @@ _ROOT_KEYS = frozenset(
 
 
 def validate(_: Call, new: Object) -> list[FieldError]:
-    spec, name = new["spec"], new["metadata"].get("name")
+    spec = new["spec"]
     errors: list[FieldError] = []
-    if name and name != f"{spec['names'].get('plural', '')}.{spec.get('group', '')}":
-        errors.append(invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
+    wanted = f"{spec['names'].get('plural', '')}.{spec.get('group', '')}"
+    for field in ("generateName", "name"):
+        name = new["metadata"].get(field)
+        if name and name != wanted:
+            errors.append(invalid(f"metadata.{field}", name, 'must be spec.names.plural+"."+spec.group'))
     return errors + _validate_spec(new, None) + _validate_rest(new, None)
 
 
@@ -208,8 +211,8 @@ def _validate_version(version: Object, path: str, form: _Spec, unchanged: frozen
         errors += _validate_schema(schema, at, has_status=form.has_status(version), costs=name not in unchanged)
     errors += validate_subresources(version.get("subresources"), f"{path}.subresources")
     errors += validate_columns(version.get("additionalPrinterColumns"), f"{path}.additionalPrinterColumns")
-    whole = schema or (form.shared.get("schema") or {}).get("openAPIV3Schema")
-    errors += validate_selectable(version.get("selectableFields"), whole, f"{path}.selectableFields")
+    # As upstream: fields of one version alone need a schema of that version alone.
+    errors += validate_selectable(version.get("selectableFields"), schema, f"{path}.selectableFields")
     return errors
 
 

@@ -11,6 +11,8 @@ from kapi.schema.structural import Structural
 
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
+_NO_SCHEMA = "may only be set when `version.schema.openAPIV3Schema` is not included"
+_NO_SHARED_SCHEMA = "may only be set when validations.schema is included"
 _MOST_SELECTABLE = 8
 _LONGEST_WARNING = 256
 
@@ -84,8 +86,7 @@ def validate_selectable(fields: list[Object] | None, schema: Object | None, path
     if not fields:
         return
     if schema is None:
-        why = "may only be set when `version.schema.openAPIV3Schema` is not included"
-        yield invalid(path, "", why)
+        yield invalid(path, "", _NO_SHARED_SCHEMA if path == "spec.selectableFields" else _NO_SCHEMA)
         return
     root = Structural(schema)
     seen: set[tuple[str, ...]] = set()

@@ -22,6 +22,7 @@ from kapi.endpoints.discovery import Catalogue
 from kapi.endpoints.endpoint import Limits
 from kapi.endpoints.install import Installer
 from kapi.flowcontrol.object_stats import ObjectStats
+from kapi.kube.enablement import Enablement
 from kapi.kube.security import Security
 from kapi.kube.server import KubeServer
 from kapi.kube.service_controllers import ServiceControllers
@@ -81,7 +82,7 @@ class ServerChain:
         self._functions = ConversionFunctions(options.kapi.conversion_function)
         self._versions = Versions()
         admission = self._admission(completed, config, security)
-        installer = Installer(self.factory, admission, config.clock, limits, settings)
+        installer = Installer(self.factory, admission, config.clock, limits, settings, _enablement(completed).serves)
         services = ServiceControllers(service_network(completed), self.factory)
         self.server = self._create(config, installer, services, security)
 
@@ -133,6 +134,17 @@ class ServerChain:
     async def close(self) -> None:
         await self.factory.close()
         self._hooks.close()
+
+
+def _enablement(completed: CompletedOptions) -> Enablement:
+    generic = completed.options.generic
+    return Enablement(
+        runtime_config=completed.runtime_config,
+        features=completed.feature_gates,
+        emulated=generic.emulated_minor,
+        forward_compatible=generic.emulation_forward_compatible,
+        config_forward_compatible=generic.runtime_config_emulation_forward_compatible,
+    )
 
 
 def service_network(completed: CompletedOptions) -> ServiceNetwork:

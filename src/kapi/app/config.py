@@ -10,6 +10,7 @@ from kapi.flowcontrol.control import FlowControl
 from kapi.options.complete import CompletedOptions
 from kapi.server.config import Capabilities, GenericConfig, Serving
 from kapi.server.health import Check
+from kapi.server.version import version_info
 from kapi.telemetry.instruments import Instruments
 from kapi.wire.bind import Bind
 from kapi.wire.limits import Limits
@@ -57,6 +58,7 @@ def generic_config(
             per_connection_bandwidth_limit=completed.capabilities.per_connection_bytes_per_second,
         ),
         features=completed.feature_gates,
+        version=version_info(generic.emulated_minor, generic.compatible_minor),
     )
 
 

@@ -11,6 +11,9 @@ from kapi.api.user import ALL_AUTHENTICATED, ALL_UNAUTHENTICATED, ANONYMOUS, SYS
 class Anonymous:
     user = User(name=ANONYMOUS, groups=(ALL_UNAUTHENTICATED,))
 
+    def at_once(self, call: Call) -> User | None:
+        return None
+
     async def authenticate(self, call: Call) -> User | None:
         return self.user
 
@@ -29,6 +32,9 @@ class InsecureSuperuser:
     """Whoever reaches the insecure port: it has neither authentication nor authorization."""
 
     user = User(name="system:unsecured", groups=(SYSTEM_PRIVILEGED_GROUP, ALL_AUTHENTICATED))
+
+    def at_once(self, call: Call) -> User | None:
+        return self.user
 
     async def authenticate(self, call: Call) -> User | None:
         return self.user

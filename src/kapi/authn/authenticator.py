@@ -12,6 +12,9 @@ from kapi.api.user import ALL_AUTHENTICATED, ALL_UNAUTHENTICATED, ANONYMOUS, Use
 
 
 class Authenticator(Protocol):
+    def at_once(self, call: Call) -> User | None:
+        """The user, as far as that can be told without waiting; None when `authenticate` has to be asked."""
+
     async def authenticate(self, call: Call) -> User | None:
         """The user; None when there is no credential of this kind; Unauthorized when there is a bad one."""
 
@@ -29,6 +32,16 @@ class Union:
     def __init__(self, authenticators: Sequence[Authenticator], *, anonymous: Authenticator | None = None) -> None:
         self._authenticators = tuple(authenticators)
         self._anonymous = anonymous
+
+    def at_once(self, call: Call) -> User | None:
+        for authenticator in self._authenticators:
+            try:
+                user = authenticator.at_once(call)
+            except Unauthorized:
+                return None
+            if user is not None:
+                return user
+        return None
 
     async def authenticate(self, call: Call) -> User | None:
         failures: list[str] = []

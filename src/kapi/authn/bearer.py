@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kapi.api.call import Call
 from kapi.api.user import User
-from kapi.authn.tokens import Tokens
+from kapi.authn.tokens import Authenticated, Tokens
 
 EXTRA_SPACE = "the provided Authorization header contains extra space before the bearer token, and is ignored"
 
@@ -13,19 +13,30 @@ class BearerToken:
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
 
+    def at_once(self, call: Call) -> User | None:
+        token = _token(call)
+        return _bearer(call, self._tokens.remembered(token)) if token else None
+
     async def authenticate(self, call: Call) -> User | None:
-        header = call.request.headers.get("authorization")
-        if not header:
-            return None
-        parts = header.strip().split(" ", 2)
-        if len(parts) < 2 or parts[0].lower() != "bearer":
-            return None
-        token = parts[1]
-        if not token:
-            if len(parts) == 3:
-                call.warn(EXTRA_SPACE)
-            return None
-        found = await self._tokens.authenticate(token)
-        for warning in found.warnings:
-            call.warn(warning)
-        return found.user
+        token = _token(call)
+        return _bearer(call, await self._tokens.authenticate(token)) if token else None
+
+
+def _token(call: Call) -> str:
+    header = call.request.headers.get("authorization")
+    if not header:
+        return ""
+    parts = header.strip().split(" ", 2)
+    if len(parts) < 2 or parts[0].lower() != "bearer":
+        return ""
+    if not parts[1] and len(parts) == 3:
+        call.warn(EXTRA_SPACE)
+    return parts[1]
+
+
+def _bearer(call: Call, found: Authenticated | None) -> User | None:
+    if found is None:
+        return None
+    for warning in found.warnings:
+        call.warn(warning)
+    return found.user

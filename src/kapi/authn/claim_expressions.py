@@ -77,7 +77,7 @@ def _compile(environment: Environment, expression: str) -> Program:
     try:
         return environment.compile(expression)
     except CompileError as error:
-        raise ExpressionError(f"compilation failed: {error}") from None
+        raise ExpressionError(f"{error.step} failed: {error}") from None
 
 
 def _boolean(program: Program) -> Program:

@@ -45,6 +45,9 @@ class RequestHeader:
         self._prefixes = [name.lower() for name in names.extra_prefix]
 
     async def authenticate(self, call: Call) -> User | None:
+        return self.at_once(call)
+
+    def at_once(self, call: Call) -> User | None:
         name = self._peer.check(call)
         if name is None:
             return None

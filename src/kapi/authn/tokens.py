@@ -43,18 +43,22 @@ class Tokens:
         self._monotonic = (clock or SystemClock()).monotonic
         self._kept: dict[tuple[bytes, tuple[str, ...]], tuple[float, Authenticated]] = {}
 
+    def remembered(self, token: str, audiences: tuple[str, ...] = ()) -> Authenticated | None:
+        """What was found a moment ago."""
+        kept = self._kept.get(_key(token, audiences or self.audiences))
+        return kept[1] if kept is not None and self._monotonic() < kept[0] else None
+
     async def authenticate(self, token: str, audiences: tuple[str, ...] = ()) -> Authenticated:
         """Unauthorized says all that was wrong with the token."""
+        remembered = self.remembered(token, audiences)
+        if remembered is not None:
+            return remembered
         wanted = audiences or self.audiences
-        key = (sha256(token.encode("utf-8", "surrogateescape")).digest(), wanted)
-        now = self._monotonic()
-        kept = self._kept.get(key)
-        if kept is not None and now < kept[0]:
-            return kept[1]
+        expires = self._monotonic() + KEPT_SECONDS
         found = await self._ask(token, wanted)
         if len(self._kept) >= _MOST_KEPT:
             self._kept.clear()
-        self._kept[key] = (now + KEPT_SECONDS, found)
+        self._kept[_key(token, wanted)] = (expires, found)
         return found
 
     async def _ask(self, token: str, wanted: tuple[str, ...]) -> Authenticated:
@@ -68,6 +72,10 @@ class Tokens:
             if found is not None:
                 return found
         raise Unauthorized(failures[0] if len(failures) == 1 else f"[{', '.join(failures)}]")
+
+
+def _key(token: str, audiences: tuple[str, ...]) -> tuple[bytes, tuple[str, ...]]:
+    return sha256(token.encode("utf-8", "surrogateescape")).digest(), audiences
 
 
 def shared_audiences(own: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:

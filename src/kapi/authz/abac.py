@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kapi.api.authorizer import ALLOW, Decision, KnownRules, Verdict
+from kapi.api.authorizer import ALLOW, Decision, KnownRules, PromptAuthorizer, Verdict
 from kapi.api.objects import Object
 from kapi.api.request_info import RequestInfo
 from kapi.api.user import ALL_AUTHENTICATED, User
@@ -56,7 +56,7 @@ class Policy(NamedTuple):
         )
 
 
-class ABAC:
+class ABAC(PromptAuthorizer):
     """An Authorizer, and who knows all rules of a user."""
 
     def __init__(self, policies: Iterable[Policy]) -> None:
@@ -85,7 +85,7 @@ class ABAC:
             log.warning("unversioned_abac_policies", path=str(path))
         return cls(policies)
 
-    async def authorize(self, user: User, attributes: RequestInfo) -> Verdict:
+    def at_once(self, user: User, attributes: RequestInfo) -> Verdict:
         for policy in self._policies:
             if policy.is_for(user) and policy.allows(attributes):
                 return ALLOW

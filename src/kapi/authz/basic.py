@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kapi.api.authorizer import ALLOW, NO_OPINION, Decision, KnownRules, Verdict
+from kapi.api.authorizer import ALLOW, NO_OPINION, Decision, KnownRules, PromptAuthorizer, Verdict
 from kapi.api.request_info import RequestInfo
 from kapi.api.user import SYSTEM_PRIVILEGED_GROUP, User
 
@@ -14,8 +14,8 @@ HEALTH_PATHS = ("/healthz", "/livez", "/readyz")
 _FORBIDDEN = Verdict(Decision.NO_OPINION, "Everything is forbidden.")
 
 
-class AlwaysAllow:
-    async def authorize(self, user: User, attributes: RequestInfo) -> Verdict:
+class AlwaysAllow(PromptAuthorizer):
+    def at_once(self, user: User, attributes: RequestInfo) -> Verdict:
         return ALLOW
 
     async def known_rules(self, user: User, namespace: str) -> KnownRules:
@@ -27,30 +27,30 @@ class AlwaysAllow:
         )
 
 
-class AlwaysDeny:
+class AlwaysDeny(PromptAuthorizer):
     """As upstream, it has no opinion rather than a veto: an authorizer after it may still allow."""
 
-    async def authorize(self, user: User, attributes: RequestInfo) -> Verdict:
+    def at_once(self, user: User, attributes: RequestInfo) -> Verdict:
         return _FORBIDDEN
 
     async def known_rules(self, user: User, namespace: str) -> KnownRules:
         return KnownRules([])
 
 
-class PrivilegedGroup:
+class PrivilegedGroup(PromptAuthorizer):
     """Members of system:masters may do everything."""
 
-    async def authorize(self, user: User, attributes: RequestInfo) -> Verdict:
+    def at_once(self, user: User, attributes: RequestInfo) -> Verdict:
         return ALLOW if SYSTEM_PRIVILEGED_GROUP in user.groups else NO_OPINION
 
 
-class AlwaysAllowPaths:
+class AlwaysAllowPaths(PromptAuthorizer):
     """These non-resource paths may be read by everyone."""
 
     def __init__(self, paths: Iterable[str] = HEALTH_PATHS) -> None:
         self._paths = frozenset(paths)
 
-    async def authorize(self, user: User, attributes: RequestInfo) -> Verdict:
+    def at_once(self, user: User, attributes: RequestInfo) -> Verdict:
         if attributes.is_resource_request or attributes.verb != "get" or attributes.path not in self._paths:
             return NO_OPINION
         return ALLOW

@@ -52,6 +52,9 @@ class NodeAuthorizer:
             ("certificates.k8s.io", "podcertificaterequests"): lambda node, a: _pod_certificate(node, a, related),
         }
 
+    def at_once(self, user: User, attributes: RequestInfo) -> Verdict | None:
+        return None if user.name.startswith(_PREFIX) else NO_OPINION
+
     async def authorize(self, user: User, attributes: RequestInfo) -> Verdict:
         if not user.name.startswith(_PREFIX) or _GROUP not in user.groups:
             return NO_OPINION

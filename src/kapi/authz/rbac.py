@@ -48,6 +48,16 @@ class RBAC:
         self._bindings.bind(caches)
 
     async def authorize(self, user: User, attributes: RequestInfo) -> Verdict:
+        if not self._bindings.filled:
+            try:
+                await self._bindings.fill()
+            except kv.StorageError as error:
+                return Verdict(Decision.NO_OPINION, f"RBAC: the roles cannot be read: {error}")
+        verdict = self.at_once(user, attributes)
+        assert verdict is not None, "the roles were read"
+        return verdict
+
+    def at_once(self, user: User, attributes: RequestInfo) -> Verdict | None:
         key = (
             user.name,
             user.groups,
@@ -61,10 +71,7 @@ class RBAC:
         found = self._decisions.get(key)
         if found is None:
             if not self._bindings.filled:
-                try:
-                    await self._bindings.fill()
-                except kv.StorageError as error:
-                    return Verdict(Decision.NO_OPINION, f"RBAC: the roles cannot be read: {error}")
+                return None
             found = self._decide(user, attributes)
             if len(self._decisions) >= _MOST_DECISIONS:
                 self._decisions.clear()

@@ -31,6 +31,10 @@ class ReloadingAuthorizer:
         self._current = build(file.data)
         reloads.applied(file.data)
 
+    def at_once(self, user: User, attributes: RequestInfo) -> Verdict | None:
+        self._refresh()
+        return self._current.authorizer.at_once(user, attributes)
+
     async def authorize(self, user: User, attributes: RequestInfo) -> Verdict:
         self._refresh()
         return await self._current.authorizer.authorize(user, attributes)

@@ -13,6 +13,8 @@ from kapi.authz.rules import aggregate
 from kapi.telemetry.metrics import Counter
 
 _MODE = ("type", "name", "decision")
+# Looked up with every request; a member of an Enum is found more slowly.
+NO_OPINION = Decision.NO_OPINION
 
 
 class Member(NamedTuple):
@@ -27,31 +29,38 @@ class Union:
     """When none has an opinion, the reasons they gave are told together, and so are their errors."""
 
     def __init__(self, members: Sequence[Member], decisions: Counter | None = None) -> None:
-        self._members = tuple(
-            (
-                member.authorizer.authorize,
-                member.name,
-                (member.mode, member.name, "allowed"),
-                (member.mode, member.name, "denied"),
-            )
-            for member in members
-        )
+        self._members = tuple(members)
+        self._prompt = tuple((member.authorizer.at_once, member) for member in members)
         self._decisions = decisions if decisions is not None else Counter("", "", _MODE)
+
+    def at_once(self, user: User, attributes: RequestInfo) -> Verdict | None:
+        """Only what is decided: reasons for having no opinion are worth asking for again."""
+        for at_once, member in self._prompt:
+            verdict = at_once(user, attributes)
+            if verdict is None:
+                return None
+            if verdict.decision is not NO_OPINION:
+                return self._decided(verdict, member)
+        return None
 
     async def authorize(self, user: User, attributes: RequestInfo) -> Verdict:
         reasons: list[str] = []
         errors: list[str] = []
-        for authorize, name, allowed, denied in self._members:
-            verdict = await authorize(user, attributes)
-            if verdict.decision is not Decision.NO_OPINION:
-                if allowed[0]:
-                    self._decisions.inc(allowed if verdict.decision is Decision.ALLOW else denied)
-                return verdict
+        for member in self._members:
+            verdict = await member.authorizer.authorize(user, attributes)
+            if verdict.decision is not NO_OPINION:
+                return self._decided(verdict, member)
             if verdict.reason:
-                reasons.append(f"{name}: {verdict.reason}" if name else verdict.reason)
+                reasons.append(f"{member.name}: {verdict.reason}" if member.name else verdict.reason)
             if verdict.error:
                 errors.append(verdict.error)
-        return Verdict(Decision.NO_OPINION, "\n".join(reasons), aggregate(errors))
+        return Verdict(NO_OPINION, "\n".join(reasons), aggregate(errors))
+
+    def _decided(self, verdict: Verdict, member: Member) -> Verdict:
+        if member.mode:
+            decision = "allowed" if verdict.decision is Decision.ALLOW else "denied"
+            self._decisions.inc((member.mode, member.name, decision))
+        return verdict
 
 
 class RuleUnion:

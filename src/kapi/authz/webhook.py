@@ -69,6 +69,9 @@ class Webhook:
     def close(self) -> None:
         self._client.close()
 
+    def at_once(self, user: User, attributes: RequestInfo) -> Verdict | None:
+        return None
+
     async def authorize(self, user: User, attributes: RequestInfo) -> Verdict:
         spec = review_spec(user, attributes)
         if self._conditions is not None:

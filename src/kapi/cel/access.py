@@ -6,7 +6,7 @@ from typing import Any
 
 from kapi.cel.plan import Frame, Plan, Run
 from kapi.cel.types import CelType, is_dyn, is_optional
-from kapi.cel.values import NONE, NoSuchKey, Optional
+from kapi.cel.values import NONE, EvaluationError, NoSuchKey, Optional
 
 
 def select(operand: Plan, operand_type: CelType, name: str, result: CelType) -> Plan:
@@ -84,7 +84,13 @@ def field_of(holder: Any, name: str) -> Any:
             raise NoSuchKey(name) from None
     if type(holder) is Optional:
         return optional_field(holder, name)
+    check_indexed_by_name(holder)
     raise NoSuchKey(name)
+
+
+def check_indexed_by_name(holder: Any) -> None:
+    if isinstance(holder, list):
+        raise EvaluationError("unsupported index type 'string' in list")
 
 
 def optional_field(holder: Any, name: str) -> Optional:
@@ -131,6 +137,7 @@ def presence(operand: Plan, operand_type: CelType, name: str) -> Plan:
         holder = step(frame)
         if type(holder) is Optional:
             holder = holder.value
+        check_indexed_by_name(holder)
         return isinstance(holder, dict) and name in holder
 
     return Plan(run, operand.cost)

@@ -78,12 +78,6 @@ def _compare_items(target: Operand | None, args: list[Operand]) -> CallCost | No
     return CallCost(target.size.times(each))
 
 
-def _includes(target: Operand | None, args: list[Operand]) -> CallCost | None:
-    if target is not None and target.element is None:
-        return CallCost(target.size.times(ONE))
-    return _compare_items(target, args)
-
-
 def _selector(target: Operand | None, args: list[Operand]) -> CallCost | None:
     if len(args) != 1:
         return None
@@ -311,7 +305,6 @@ _BY_FUNCTION: dict[str, Estimator] = {
     "fieldSelector": _selector,
     "labelSelector": _selector,
     **_table(_compare_items, "isSorted sum max min indexOf lastIndexOf"),
-    "includes": _includes,
     **_table(_scan_argument_sized, "url jsonpatch.escapeKey"),
     **_table(_scan_target, "lowerAscii upperAscii substring trim"),
     "replace": _replace,

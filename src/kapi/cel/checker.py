@@ -319,15 +319,11 @@ class Checker:
         name = str(entry.key.value)
         value = self.check(entry.value)
         field = declaration.find(name)
-        wanted = ERROR
-        if field is None:
-            self.report(entry, f"undefined field '{name}'")
-        else:
-            wanted = field.declaration.type
         value = self.unwrapped(entry.value, value, optional=entry.optional)
-        if not self.assign(wanted, value):
-            message = f"expected type of field '{name}' is '{wanted}' but provided type is '{value}'"
-            self.report(entry, message)
+        # As upstream: a JSONPatch has every field, of which those that it has not are of no type.
+        if field is None or not self.assign(field.declaration.type, value):
+            wanted = field.declaration.type if field is not None else ""
+            self.report(entry, f"expected type of field '{name}' is '{wanted}' but provided type is '{value}'")
 
     # Comprehensions
 

@@ -16,8 +16,12 @@ from kapi.cel.values import Duration, EvaluationError, Optional, Timestamp, Uint
 _INT = re.compile(r"[+-]?[0-9]+")
 _UINT = re.compile(r"[0-9]+")
 _FLOAT = re.compile(
-    r"[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)", re.I
+    r"[+-]?(?:[0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?|\.[0-9]+(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan"
+    r"|(0x)(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)p[+-]?[0-9]+)",
+    re.I,
 )
+# Between digits, or after the prefix of a hexadecimal number.
+_UNDERSCORE = re.compile(r"(?<=[0-9a-f])_(?=[0-9a-f])|(?<=0x)_(?=[0-9a-f])", re.I)
 # Python refuses to read very long numbers; none of that length fits into 64 bits.
 _LONGEST = 400
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
@@ -118,9 +122,22 @@ def to_double(value: Any) -> float:
     kind = type(value)
     if kind in (float, int, Uint):
         return float(value)
-    if kind is str and _FLOAT.fullmatch(value):
-        return float(value)
+    if kind is str and (found := _parse_double(value)) is not None:
+        return found
     raise _refused(value, "double")
+
+
+def _parse_double(text: str) -> float | None:
+    """As Go's strconv.ParseFloat: a number that is too large is none."""
+    plain = _UNDERSCORE.sub("", text)
+    match = _FLOAT.fullmatch(plain)
+    if match is None:
+        return None
+    try:
+        value = float.fromhex(plain) if match[1] else float(plain)
+    except OverflowError:
+        return None
+    return value if math.isfinite(value) or not any(character.isdigit() for character in plain) else None
 
 
 def to_bool(value: Any) -> bool:

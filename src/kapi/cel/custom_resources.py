@@ -29,6 +29,10 @@ Schema = Mapping[str, Any]
 _RULES = "x-kubernetes-validations"
 # As Go prints a path with nothing in it.
 _ROOT = "<nil>"
+_UNTYPED = (
+    "internal error: failed to construct type information for x-kubernetes-validations rules: "
+    "unable to convert structural schema to CEL declarations"
+)
 _RULE_FIELDS = ("rule", "message", "messageExpression", "reason", "fieldPath", "optionalOldSelf")
 _HTML = str.maketrans({"&": "\\u0026", "<": "\\u003c", ">": "\\u003e", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
@@ -233,7 +237,9 @@ class _Definition:
             is_map = schema.get("x-kubernetes-list-type") == "map"
             self.visit(items, f"{path}.items", element, below, uncorrelatable if is_map else uncorrelatable or path)
         rules = schema.get(_RULES)
-        if rules and declared is not None:
+        if rules and declared is None:
+            self.errors.append(FieldError("InternalError", f"{path}.{_RULES}", _UNTYPED))
+        elif rules and declared is not None:
             self.rules(compile_rules(declared, rules), f"{path}.{_RULES}", cardinality, uncorrelatable)
 
     def rules(self, compiled: Rules, path: str, cardinality: int | None, uncorrelatable: str) -> None:

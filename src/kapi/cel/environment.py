@@ -20,7 +20,7 @@ from kapi.cel.limits import PER_CALL_LIMIT
 from kapi.cel.parser import Macro, MacroKey, parse
 from kapi.cel.plan import SPENT, Frame
 from kapi.cel.planner import Planner
-from kapi.cel.source import CompileError, Issue, Source
+from kapi.cel.source import CompileError, InstantiationError, Issue, Source
 from kapi.cel.types import CelType
 from kapi.cel.validators import validate
 from kapi.cel.values import CostLimitExceeded, EvaluationError, NoSuchOverload
@@ -86,6 +86,9 @@ class Environment:
             if issues:
                 raise CompileError(source, issues)
             return Program(expression, tree, self)
+        except InstantiationError as error:
+            error.result_type = tree.type
+            raise
         except RecursionError:
             raise CompileError(source, [Issue(-1, "expression recursion limit exceeded: 250")]) from None
 

@@ -44,7 +44,7 @@ _PARTIAL = re.compile(rf"\"(?:{_ESCAPE}|[^\\\"\n\r])*|'(?:{_ESCAPE}|[^\\'\n\r])*
 _PARTIAL_ESCAPE = re.compile(
     r"\\(?:[0-3][0-7]?|[xX][0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7})?"  # as far as an escape can get
 )
-_CONTROL = str.maketrans({"\n": "\\n", "\t": "\\t", "\r": "\\r"})
+CONTROL = str.maketrans({"\n": "\\n", "\t": "\\t", "\r": "\\r"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def tokenize(text: str) -> tuple[list[Token], list[Issue]]:
         match = _TOKEN.match(text, position)
         if match is None:
             end = _broken_end(text, position)
-            shown = text[position:end].translate(_CONTROL)
+            shown = text[position:end].translate(CONTROL)
             issues.append(Issue(position, f"Syntax error: token recognition error at: '{shown}'"))
             position = end
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from kapi.cel.values import INT_MAX, INT_MIN, UINT_MAX, Uint
@@ -24,6 +25,11 @@ def parse_int(text: str) -> int | None:
 def parse_uint(text: str) -> Uint | None:
     value = _number(text[:-1])
     return Uint(value) if value <= UINT_MAX else None
+
+
+def parse_double(text: str) -> float | None:
+    value = float(text)
+    return value if math.isfinite(value) else None
 
 
 def _number(text: str) -> int:

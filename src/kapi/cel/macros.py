@@ -158,7 +158,6 @@ STANDARD: dict[MacroKey, Macro] = {
     ("all", 2, True): _quantifier("all", 1),
     ("exists", 2, True): _quantifier("exists", 1),
     ("exists_one", 2, True): _quantifier("one", 1),
-    ("existsOne", 2, True): _quantifier("one", 1),
     ("map", 2, True): map_items,
     ("map", 3, True): map_items,
     ("filter", 2, True): filter_items,

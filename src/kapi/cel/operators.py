@@ -47,7 +47,7 @@ def uint_result(value: int) -> Uint:
 def duration_result(nanoseconds: int) -> Duration:
     if INT_MIN <= nanoseconds <= INT_MAX:
         return Duration(nanoseconds)
-    raise EvaluationError("duration overflow")
+    raise EvaluationError("integer overflow")
 
 
 def timestamp_result(nanoseconds: int, offset: int) -> Timestamp:

@@ -6,19 +6,21 @@ from collections.abc import Callable, Iterable, Mapping
 
 from kapi.cel.ast import Call, Entry, Ident, ListExpr, Literal, MapExpr, Node, Select, StructExpr
 from kapi.cel.escaping import RESERVED
-from kapi.cel.lexer import EOF, ORDER, Token, display, tokenize
-from kapi.cel.literals import parse_int, parse_uint, unquote_bytes, unquote_string
+from kapi.cel.lexer import CONTROL, EOF, ORDER, Token, display, tokenize
+from kapi.cel.literals import parse_double, parse_int, parse_uint, unquote_bytes, unquote_string
 from kapi.cel.source import CompileError, Issue, Source
 
 MAX_SIZE = 100_000
 MAX_DEPTH = 250
 _LITERALS = frozenset({"true", "false", "null", "NUM_FLOAT", "NUM_INT", "NUM_UINT", "STRING", "BYTES"})
 _STARTS = frozenset({"[", "{", "(", ".", "-", "!", "IDENTIFIER"}) | _LITERALS
+_CLOSING = frozenset(")]}")
 _FIELDS = frozenset({"IDENTIFIER", "ESC_IDENTIFIER"})
 _BINARY = {
     "==": (1, "_==_"), "!=": (1, "_!=_"), "in": (1, "@in"), "<": (1, "_<_"), "<=": (1, "_<=_"), ">=": (1, "_>=_"),
     ">": (1, "_>_"), "+": (2, "_+_"), "-": (2, "_-_"), "*": (3, "_*_"), "/": (3, "_/_"), "%": (3, "_%_"),
 }  # fmt: skip
+_AFTER_MEMBER = _BINARY.keys() | _CLOSING | {"&&", "||", "?", ":", ",", EOF}
 
 MacroKey = tuple[str, int, bool]
 
@@ -59,6 +61,7 @@ def parse(source: Source, macros: Macros) -> Node:
 
 class _Parser:
     def __init__(self, source: Source, macros: Macros) -> None:
+        self.text = source.text
         self.tokens, self.issues = tokenize(source.text)
         self.macros = macros
         self.position = 0
@@ -99,7 +102,7 @@ class _Parser:
             self.syntax_error(token, f"extraneous input '{token.text}' expecting {display(kind)}")
             self.position += 1
             return self.advance()
-        if kind in (")", "]", "}") and self.follows_close(token.kind):
+        if self.follows_close(token.kind) if kind in _CLOSING else kind == ":" and token.kind in _STARTS:
             self.syntax_error(token, f"missing {display(kind)} at '{token.text}'")
             return token
         self.syntax_error(token, f"mismatched input '{token.text}' expecting {display(kind)}")
@@ -186,6 +189,7 @@ class _Parser:
             elif token.kind == "[":
                 self.advance()
                 self.open += 1
+                self.expect_one_of(_STARTS | {"?"})
                 function = "_[?_]" if self.accept("?") else "_[_]"
                 index = self.expression()
                 self.expect("]")
@@ -198,11 +202,12 @@ class _Parser:
         optional = self.accept("?")
         name = self.token
         if name.kind not in _FIELDS:
-            if name.kind in ("true", "false", "null"):
+            if name.kind in ("true", "false", "null") and dot.offset + 1 == name.offset:
                 self.syntax_error(name, f"mismatched input '{name.text}' expecting IDENTIFIER")
             else:
-                shown = "" if name.kind == EOF else name.text
-                self.syntax_error(name, f"no viable alternative at input '.{shown}'")
+                self.not_viable(dot, name)
+                if name.kind in _AFTER_MEMBER:  # as ANTLR recovers: without the dot
+                    return node
             raise _Abandoned
         self.advance()
         field = self.field_name(name)
@@ -214,9 +219,13 @@ class _Parser:
             return self.call(opening.offset, field, node, self.arguments())
         return Select(offset=dot.offset, operand=node, name=field)
 
+    def not_viable(self, dot: Token, token: Token) -> None:
+        """A dot, and something that can not follow it: both are shown, with the space between."""
+        between = "".join(filter(str.isspace, self.text[dot.offset + 1 : token.offset])).translate(CONTROL)
+        shown = "" if token.kind == EOF else between + token.text
+        self.syntax_error(token, f"no viable alternative at input '.{shown}'")
+
     def field_name(self, token: Token) -> str:
-        if token.kind == "ESC_IDENTIFIER":
-            self.issues.append(Issue(token.offset, "unsupported syntax: '`'"))
         return token.text.strip("`")
 
     def arguments(self) -> list[Node]:
@@ -265,7 +274,8 @@ class _Parser:
     def named(self) -> Node:
         dot = self.accept(".")
         if self.token.kind != "IDENTIFIER":
-            self.syntax_error(self.token, f"mismatched input '{self.token.text}' expecting IDENTIFIER")
+            if dot:
+                self.not_viable(dot, self.token)
             raise _Abandoned
         if self.is_message():
             return self.message("." if dot else "")
@@ -294,12 +304,9 @@ class _Parser:
         entries: list[Entry] = []
         while self.token.kind not in ("}", ","):
             entries.append(self.message_field())
-            if not (self.token.kind == "," and self.peek(1).kind != "}"):
+            if not self.another("}"):
                 break
-            self.advance()
-        self.accept(",")
-        self.expect("}")
-        self.open -= 1
+        self.end_of_items("}", len(entries))
         return StructExpr(offset=opening.offset, name=name, entries=entries)
 
     def message_field(self) -> Entry:
@@ -313,6 +320,20 @@ class _Parser:
         colon = self.expect(":")
         return Entry(offset=colon.offset, key=key, value=self.expression(), optional=optional)
 
+    def another(self, closing: str) -> bool:
+        """Whether one more item follows; the comma before it is taken, the one after the last item is not."""
+        if self.token.kind != "," or self.peek(1).kind in (closing, ","):
+            return False
+        self.advance()
+        return True
+
+    def end_of_items(self, closing: str, count: int) -> None:
+        if count:
+            self.expect_one_of((closing, ","))
+        self.accept(",")
+        self.expect(closing)
+        self.open -= 1
+
     def list_literal(self) -> Node:
         opening = self.advance()
         self.open += 1
@@ -323,13 +344,9 @@ class _Parser:
             if self.accept("?"):
                 optional.add(len(elements))
             elements.append(self.expression())
-            if not (self.token.kind == "," and self.peek(1).kind != "]"):
+            if not self.another("]"):
                 break
-            self.advance()
-        self.expect_one_of(("]", ","))
-        self.accept(",")
-        self.expect("]")
-        self.open -= 1
+        self.end_of_items("]", len(elements))
         return ListExpr(offset=opening.offset, elements=elements, optional=frozenset(optional))
 
     def map_literal(self) -> Node:
@@ -342,13 +359,9 @@ class _Parser:
             key = self.expression()
             colon = self.expect(":")
             entries.append(Entry(offset=colon.offset, key=key, value=self.expression(), optional=optional))
-            if not (self.token.kind == "," and self.peek(1).kind != "}"):
+            if not self.another("}"):
                 break
-            self.advance()
-        self.expect_one_of(("}", ","))
-        self.accept(",")
-        self.expect("}")
-        self.open -= 1
+        self.end_of_items("}", len(entries))
         return MapExpr(offset=opening.offset, entries=entries)
 
     def literal(self) -> Node:
@@ -386,7 +399,7 @@ def _checked(value: object, word: str) -> object:
 _VALUES: dict[str, Callable[[str], object]] = {
     "NUM_INT": lambda text: _checked(parse_int(text), "int"),
     "NUM_UINT": lambda text: _checked(parse_uint(text), "uint"),
-    "NUM_FLOAT": float,
+    "NUM_FLOAT": lambda text: _checked(parse_double(text), "double"),
     "STRING": unquote_string,
     "BYTES": unquote_bytes,
     "true": lambda _: True,

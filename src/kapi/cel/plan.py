@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from kapi.cel.source import InstantiationError
 from kapi.cel.values import CostLimitExceeded, EvaluationError, NoSuchOverload
 
 SPENT = 0
@@ -32,11 +33,11 @@ def constant(value: Any) -> Plan:
 
 
 def folded(plan: Plan) -> Plan:
-    """The plan's value in its place, if it has one."""
+    """The plan's value in its place."""
     try:
         return constant(plan.run([0, 0]))
-    except EvaluationError:
-        return plan
+    except EvaluationError as error:
+        raise InstantiationError(error) from None
 
 
 def conjunction(terms: list[Plan]) -> Plan:

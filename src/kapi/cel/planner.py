@@ -8,15 +8,20 @@ from typing import Any
 from kapi.cel import access, folds, plan
 from kapi.cel.ast import Call, Comprehension, Ident, ListExpr, Literal, MapExpr, Node, Select, StructExpr
 from kapi.cel.functions import Overload
+from kapi.cel.library.regex import compiled
 from kapi.cel.operators import GENERIC, contains
 from kapi.cel.plan import FIRST_SLOT, SPENT, Frame, Plan
 from kapi.cel.prices import LIST, MAP, STRUCT
+from kapi.cel.source import InstantiationError
 from kapi.cel.types import SCALARS, CelType, is_dyn
 from kapi.cel.values import EvaluationError, NoSuchOverload, ObjectValue, Optional, runtime_type
 
-# As upstream: converting a literal is done once, and is free.
-_CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "uint"})
+# As upstream: converting a constant is done once, and is free; so is reading a constant pattern.
+_CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
+_SEARCHES = frozenset({"find", "findAll", "matches"})
 _TEXT = frozenset({"string", "bytes"})
+# These see for themselves what they are given, and do not say what it was.
+_UNNAMED = frozenset({"contains", "endsWith", "matches", "sort", "startsWith"})
 _EXACT = frozenset({"string", "bytes", "int", "uint", "bool"})
 
 
@@ -140,8 +145,10 @@ class Planner:
         shortcut = _shortcut(node.function, args, types)
         if shortcut is not None:
             return shortcut
+        if node.function in _SEARCHES and isinstance(args[1].value, str):
+            _check_pattern(args[1].value)
         made = self.resolve(node, args, types)
-        if node.function in _CONVERSIONS and args and all(arg.constant for arg in args):
+        if node.function in _CONVERSIONS and len(args) == 1 and args[0].constant:
             return plan.folded(made)
         if node.type.kind == "double" and node.function == "_[_]":
             return Plan(access.as_double(made.run), made.cost)
@@ -272,6 +279,13 @@ def _shortcut(function: str, args: list[Plan], types: list[CelType]) -> Plan | N
     return None
 
 
+def _check_pattern(pattern: str) -> None:
+    try:
+        compiled(pattern)
+    except EvaluationError as error:
+        raise InstantiationError(error) from None
+
+
 def _eq(a: Any, b: Any) -> bool:
     return bool(a == b)
 
@@ -287,6 +301,8 @@ def _dispatcher(function: str, candidates: list[Overload]) -> tuple[Callable[...
         for candidate in candidates:
             if candidate.run is not None and all(map(_accepts, candidate.args, values)):
                 return candidate
+        if function in _UNNAMED:
+            raise NoSuchOverload()
         names = ", ".join(runtime_type(value).name for value in values)
         raise NoSuchOverload(f"{function}({names})")
 
@@ -307,4 +323,11 @@ def _accepts(wanted: CelType, value: Any) -> bool:
     if wanted.kind in ("dyn", "any", "param"):
         return True
     found = runtime_type(value)
-    return found.kind == wanted.kind and (found.name == wanted.name or wanted.kind in ("list", "map", "type"))
+    if found.kind != wanted.kind:
+        return False
+    # As upstream: a container is taken for what it holds first.
+    if wanted.kind == "list":
+        return not value or _accepts(wanted.params[0], value[0])
+    if wanted.kind == "map":
+        return not value or all(map(_accepts, wanted.params, next(iter(value.items()))))
+    return found.name == wanted.name or wanted.kind == "type"

@@ -10,7 +10,7 @@ from kapi.cel.declarations import ANYTHING, BOOLEAN, INTEGER, TEXT, Declaration,
 from kapi.cel.environment import Environment, Program
 from kapi.cel.kubernetes import libraries
 from kapi.cel.library import authorizer, json_patch
-from kapi.cel.source import CompileError
+from kapi.cel.source import CompileError, InstantiationError
 from kapi.cel.types import ANY, TIMESTAMP, CelType, list_of, struct
 from kapi.cel.values import EvaluationError, ObjectValue
 
@@ -20,7 +20,11 @@ _UNBOUNDED = -1
 
 
 class PolicyError(ValueError):
-    """An expression that a policy may not have."""
+    """An expression that a policy may not have. `internal`: it is well-formed, but no program can be made of it."""
+
+    def __init__(self, message: str, *, internal: bool = False) -> None:
+        super().__init__(message)
+        self.internal = internal
 
 
 def _object(name: str, /, **fields: Declaration) -> Declaration:
@@ -116,7 +120,7 @@ def compile_expression(environment: Environment, text: str, expected: Sequence[C
     try:
         program = environment.compile(text)
     except CompileError as error:
-        raise PolicyError(f"compilation failed: {error}") from None
+        raise PolicyError(f"{error.step} failed: {error}", internal=isinstance(error, InstantiationError)) from None
     if ANY in expected or program.result_type in expected:
         return program
     if len(expected) == 1:

@@ -18,13 +18,14 @@ from kapi.cel.declarations import Declaration, named
 from kapi.cel.environment import Budget, Environment, Program
 from kapi.cel.kubernetes import base_environment
 from kapi.cel.limits import MAX_MESSAGE_SIZE, MAX_REQUEST_SIZE
-from kapi.cel.source import CompileError
+from kapi.cel.source import CompileError, InstantiationError
 from kapi.cel.types import BOOL, STRING, optional_of
 from kapi.cel.values import NONE, CostLimitExceeded, EvaluationError, NoSuchOverload, Optional
 
 _REASONS = frozenset({"FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"})
 _SEGMENT = re.compile(r"\.([^.\[\]]+)|\['((?:\\.|[^'])*)'\]")
 _ESCAPED = re.compile(r"\\(.)")
+_NO_BOOL = "cel expression must evaluate to a bool"
 _NO_MORE = "due to running out of cost budget, no further validation rules will be run"
 OUT_OF_BUDGET = f"validation failed {_NO_MORE}"
 MESSAGE_OUT_OF_BUDGET = f"messageExpression evaluation failed {_NO_MORE}"
@@ -116,9 +117,10 @@ def _compile(rule: Mapping[str, Any], environment: Environment, declaration: Dec
     try:
         program = environment.compile(text)
     except CompileError as error:
-        return Rule(source=rule, problem=f"compilation failed: {error}")
+        no_bool = isinstance(error, InstantiationError) and error.result_type != BOOL
+        return Rule(source=rule, problem=_NO_BOOL if no_bool else f"{error.step} failed: {error}")
     if program.result_type != BOOL:
-        return Rule(source=rule, problem="cel expression must evaluate to a bool")
+        return Rule(source=rule, problem=_NO_BOOL)
     message, problem, message_cost = _compile_message(rule, environment)
     return Rule(
         source=rule,
@@ -139,7 +141,7 @@ def _compile_message(rule: Mapping[str, Any], environment: Environment) -> tuple
     try:
         program = environment.compile(text)
     except CompileError as error:
-        return None, f"messageExpression compilation failed: {error}", 0
+        return None, f"messageExpression {error.step.removeprefix('program ')} failed: {error}", 0
     if program.result_type != STRING:
         return None, "messageExpression must evaluate to a string", 0
     return program, "", min(program.estimate().high, MAX)

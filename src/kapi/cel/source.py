@@ -5,6 +5,8 @@ from __future__ import annotations
 import bisect
 from dataclasses import dataclass, field
 
+from kapi.cel.types import CelType
+
 MAX_SNIPPET = 16_384
 MAX_ERRORS = 100
 
@@ -20,9 +22,22 @@ class Issue:
 class CompileError(Exception):
     """An expression that does not compile; its text lists every issue with the source line and a caret."""
 
+    step = "compilation"
+
     def __init__(self, source: Source, issues: list[Issue]) -> None:
         self.issues = source.ordered(issues)
         super().__init__(source.display(issues))
+
+
+class InstantiationError(CompileError):
+    """A call on literals that can only fail: as in cel-go it is found when the program is made, even if never run."""
+
+    step = "program instantiation"
+    result_type: CelType | None = None  # what the program would make
+
+    def __init__(self, why: Exception) -> None:
+        self.issues = []
+        Exception.__init__(self, str(why))
 
 
 @dataclass(slots=True)

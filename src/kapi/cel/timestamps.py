@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import Decimal
 from functools import lru_cache
 
@@ -68,10 +68,10 @@ def _local(seconds: int) -> datetime:
 
 @lru_cache(maxsize=64)
 def _zone(name: str) -> tzinfo:
-    if ":" in name:
-        return _fixed_zone(name)
-    if name in ("", "UTC"):
+    if name in ("", "UTC", "Local"):  # where servers run, local time is UTC
         return UTC
+    if ".." in name or name.startswith("/") or "\\" in name:
+        raise EvaluationError("time: invalid location name")
     from zoneinfo import ZoneInfo  # only for expressions that name a zone: reading the database costs milliseconds
 
     try:
@@ -80,15 +80,12 @@ def _zone(name: str) -> tzinfo:
         raise EvaluationError(f"unknown time zone {name}") from None
 
 
-def _fixed_zone(name: str) -> tzinfo:
+@lru_cache(maxsize=64)
+def _offset(name: str) -> timedelta:
     hours, minutes = (_atoi(part) for part in name.split(":", 1))
     if not 0 <= minutes <= 59:
         raise EvaluationError(f"timezone offset minutes out of range [0, 59]: {name}")
-    total = hours * 60 - minutes if name.startswith("-") else hours * 60 + minutes
-    try:
-        return timezone(timedelta(minutes=total))
-    except ValueError:
-        raise EvaluationError(f"unknown time zone {name}") from None
+    return timedelta(hours=hours, minutes=-minutes if name.startswith("-") else minutes)
 
 
 def _atoi(text: str) -> int:
@@ -101,7 +98,7 @@ def in_zone(value: Timestamp, zone: str) -> datetime:
     """The wall clock of a moment in a zone."""
     moment = _local(value.nanoseconds // 10**9)
     try:
-        return moment.astimezone(_zone(zone))
+        return moment + _offset(zone) if ":" in zone else moment.astimezone(_zone(zone))
     except OverflowError:
         return moment
 

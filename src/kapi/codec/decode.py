@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -185,10 +186,11 @@ def decode_object(
     strictness: Strictness = "Warn",
     *,
     type_: Type | None = None,
+    or_versions: Collection[GroupVersion] = (),
 ) -> Decoded:
     """The object that a request's body holds, of the kind that its path asks for. BadRequest when it is not that.
 
-    `type_` is the expected kind's; it is looked up when not given.
+    `type_` is the expected kind's; it is looked up when not given. In `or_versions` the kind is of the same type.
     """
     try:
         parsed = _parse(data, media_type)
@@ -196,7 +198,7 @@ def decode_object(
     except Unrecognised as reason:
         message = f"the object provided is unrecognized (must be of type {expected.kind}): {reason} ({summary(data)})"
         raise BadRequest(message) from None
-    if actual != expected:
+    if actual != expected and (actual.kind != expected.kind or actual.group_version not in or_versions):
         _refuse_kind(actual, expected)
     try:
         value, problems = parsed.settle(type_ or loader.type_of(*expected), strictness)
@@ -239,9 +241,6 @@ def decode_untyped(data: bytes, media_type: str, kind: str, strictness: Strictne
         raise BadRequest(
             f'{gvk.kind or kind} in version "{gvk.version}" cannot be handled as a {kind}: {mismatch}'
         ) from None
-    if problems and strictness == "Strict":
-        text = strict_message(problems)
-        raise BadRequest(f'{gvk.kind or kind} in version "{gvk.version}" cannot be handled as a {kind}: {text}')
     return Decoded(value, gvk, problems)
 
 

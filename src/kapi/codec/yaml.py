@@ -55,6 +55,9 @@ class _Builder:
 
     def close(self, line: int) -> None:
         container = self.stack.pop()
+        if container.is_mapping:
+            # As upstream, which turns it into JSON text first: what is wrong is found in the order of the keys.
+            container.value = dict(sorted(container.value.items()))
         if container.anchor is not None:
             self.open_anchors.remove(container.anchor)
         self.add(container.value, container.anchor, line, container.nodes)

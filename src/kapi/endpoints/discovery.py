@@ -22,6 +22,8 @@ from kapi.wire.messages import Response
 
 _AGGREGATED = "apidiscovery.k8s.io"
 
+SELECTABLE = "x-kubernetes-selectable-fields"  # in a published schema
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubresourceEntry:
@@ -54,6 +56,11 @@ class ResourceEntry:
     subresources: tuple[SubresourceEntry, ...] = ()
     stored_as: tuple[str, str, str] | None = None
     schema: GivenSchema | None = None  # of a custom resource
+    given_list_kind: str = ""
+
+    @property
+    def list_kind(self) -> str:
+        return self.given_list_kind or f"{self.kind}List"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +122,7 @@ async def answer(call: Call, document: Object, *, any_method: bool = False) -> R
     if call.request.method != "GET" and not any_method:
         raise MethodNotAllowed
     # What answers any method is the aggregator's own.
-    form = negotiate(call.request.headers.get("accept"), routed=not any_method, transforms=False)
+    form = negotiate(call.request.headers.get("accept"), routed=not any_method, transforming=False)
     return await respond(call, 200, orjson.dumps(document), form)
 
 

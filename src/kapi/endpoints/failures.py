@@ -18,9 +18,8 @@ def failure(call: Call, error: APIError) -> Response:
     if not accept or accept == "application/json":
         return response
     try:
-        raw = bool(negotiate(accept).transform)
+        negotiate(accept, transforming=False)
     except NotAcceptable:
-        raw = True
-    if raw and response.headers[0][1] == b"application/json":
-        response.body = orjson.dumps(error.status, option=orjson.OPT_INDENT_2)
+        if response.headers[0][1] == b"application/json":
+            response.body = orjson.dumps(error.status, option=orjson.OPT_INDENT_2)
     return response

@@ -21,6 +21,7 @@ from kapi.registry.resource import Subresource, View
 from kapi.wire.messages import Response
 
 Verb: TypeAlias = Callable[[Call, Endpoint], Awaitable[Response]]
+_Asked: TypeAlias = tuple[str, str, bool, bool, bool]
 
 _COLLECTION: Mapping[str, str] = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
 _ITEM: Mapping[str, str] = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
@@ -52,6 +53,7 @@ class GroupVersionHandler:
     ) -> None:
         self._endpoints = endpoints
         self._settings = settings
+        self._plain: dict[_Asked, tuple[Verb, Endpoint]] = {}  # what was found to be served, by what was asked
         self.entry = entry
 
     async def __call__(self, call: Call) -> Response:
@@ -75,6 +77,10 @@ class GroupVersionHandler:
             if len(info.parts) > 3 and not (subresource.connect and subresource.connect.with_path):
                 raise UnknownResource
             return self._subresource(call, endpoint, subresource)
+        asked = (info.resource, call.request.method, info.verb == "watch", bool(info.name), bool(info.namespace))
+        found = self._plain.get(asked)
+        if found is not None:
+            return found[0](call, found[1])
         _check_scope(info, endpoint)
         _check_served(info, endpoint)
         verb = _verb(call, endpoint)
@@ -84,6 +90,8 @@ class GroupVersionHandler:
         resource = endpoint.resource.virtual
         if resource is not None:
             return virtual(call, endpoint, verb, resource)
+        if not endpoint.resource.deprecated:
+            self._plain[asked] = (VERBS[verb], endpoint)
         return VERBS[verb](call, endpoint)
 
     def _subresource(self, call: Call, endpoint: Endpoint, subresource: Subresource) -> Awaitable[Response]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from kapi.api.clock import Clock
@@ -13,6 +13,7 @@ from kapi.endpoints.endpoint import Endpoint, Limits
 from kapi.endpoints.group_version import GroupVersionHandler
 from kapi.endpoints.render import Renderer
 from kapi.registry.attributes import Admission
+from kapi.registry.gated import without_gated
 from kapi.registry.resource import Resource
 from kapi.registry.store import Store
 from kapi.storage import kv
@@ -40,29 +41,37 @@ class Installer:
     """What all resources of a server are installed with."""
 
     def __init__(
-        self, factory: StorageFactory, admission: Admission, clock: Clock, limits: Limits, settings: Settings
+        self,
+        factory: StorageFactory,
+        admission: Admission,
+        clock: Clock,
+        limits: Limits,
+        settings: Settings,
+        serves: Callable[[Resource], bool],
     ) -> None:
         self._factory = factory
         self._admission = admission
         self._clock = clock
         self._limits = limits
         self.settings = settings
+        self._serves = serves
         self.stores: list[Store] = []  # of all that was installed to stay, in every version
 
     def install(self, resources: Iterable[Resource], priorities: Mapping[GroupVersion, tuple[int, int]]) -> Installed:
-        """`priorities` order the groups and the versions within a group."""
-        endpoints: dict[GroupVersion, dict[str, Endpoint]] = {}
+        """`priorities` order the groups and the versions within a group. What is not served has a store as well."""
+        stores: dict[GroupResource, Store] = {}
+        served: dict[GroupVersion, dict[str, Endpoint]] = {}
         for resource in resources:
-            endpoints.setdefault(resource.group_version, {})[resource.names.plural] = self.endpoint(resource)
-        handlers = {}
-        for gv, found in endpoints.items():
-            entry = _entry(gv, found, priorities[gv])
-            handlers[gv] = GroupVersionHandler(found, entry, self.settings)
-        stores = {e.resource.group_resource: e.store for found in endpoints.values() for e in found.values()}
-        for found in endpoints.values():
-            for endpoint in found.values():
-                endpoint.store.peers = stores
-                self.stores.append(endpoint.store)
+            endpoint = self.endpoint(without_gated(resource, self.settings.features))
+            stores[resource.group_resource] = endpoint.store
+            endpoint.store.peers = stores
+            self.stores.append(endpoint.store)
+            if self._serves(resource):
+                served.setdefault(resource.group_version, {})[resource.names.plural] = endpoint
+        handlers = {
+            gv: GroupVersionHandler(found, _entry(gv, found, priorities[gv]), self.settings)
+            for gv, found in served.items()
+        }
         return Installed(handlers=handlers, stores=stores)
 
     def engine(self, resource: GroupResource) -> kv.KV:
@@ -82,7 +91,7 @@ class Installer:
         gvk = resource.gvk if conversion is None else conversion.stored
         stored = resource.group_resource if conversion is None else conversion.stored_resource
         shape = Shape(kind=gvk.kind, api_version=str(gvk.group_version), fields_of=resource.fields_of)
-        prefix = resource.prefix or resource.names.plural
+        prefix = resource.stored_at
         return self._over(resource, self._factory.objects(stored, prefix, shape, expires=resource.expires))
 
     def _over(self, resource: Resource, objects: ObjectStore) -> Endpoint:

@@ -17,10 +17,9 @@ from kapi.api.selectors import (
     parse_field_selector,
     parse_label_selector,
 )
-from kapi.registry.options import DeleteOptions, WriteOptions
+from kapi.registry.options import UNSAFE, DeleteOptions, WriteOptions, check_delete_options, dry_run_problems
 from kapi.registry.resource import Resource
 
-_UNSAFE = "ignoreStoreReadErrorWithClusterBreakingPotential"
 _LOW, _HIGH = -(1 << 63), (1 << 63) - 1
 _LONGEST = 100  # digits, leading zeros included
 _DIGITS = re.compile(r"[0-9]+").fullmatch
@@ -166,7 +165,7 @@ def write_options(call: Call, kind: str, *, apply: bool = False) -> WriteOptions
     if kind == "PatchOptions":
         found += _apply_problems(manager, force, apply=apply)
     found += _manager_problems(manager)
-    found += _dry_run_problems(dry_run)
+    found += dry_run_problems(dry_run)
     if validation not in ("", "Ignore", "Warn", "Strict"):
         found.append(not_supported("fieldValidation", validation, ["", "Ignore", "Strict", "Warn"]))
     if found:
@@ -198,12 +197,6 @@ def _manager_problems(manager: str) -> list[FieldError]:
     return found
 
 
-def _dry_run_problems(dry_run: list[str]) -> list[FieldError]:
-    if all(value == "All" for value in dry_run):
-        return []
-    return [not_supported("dryRun", dry_run, ["All"])]
-
-
 def delete_options(call: Call, body: Object | None) -> DeleteOptions:
     """DeleteOptions from the body, or from the query when there is none."""
     if body is not None:
@@ -214,43 +207,18 @@ def delete_options(call: Call, body: Object | None) -> DeleteOptions:
             grace_period=integer(call, "gracePeriodSeconds"),
             orphan_dependents=boolean(call, "orphanDependents") if "orphanDependents" in call.params else None,
             propagation_policy=first(call, "propagationPolicy"),
-            ignore_read_errors=boolean(call, _UNSAFE),
+            ignore_read_errors=boolean(call, UNSAFE),
         )
     options.dry_run = bool(dry_run)
-    found: list[FieldError] = []
-    policy = options.propagation_policy
-    if policy is not None and options.orphan_dependents is not None:
-        detail = "orphanDependents and deletionPropagation cannot be both set"
-        found.append(FieldError("FieldValueInvalid", "propagationPolicy", detail, policy))
-    if policy is not None and policy not in ("Foreground", "Background", "Orphan"):
-        # Upstream lists these in this order, not sorted.
-        detail = 'supported values: "Foreground", "Background", "Orphan", "nil"'
-        found.append(FieldError("FieldValueNotSupported", "propagationPolicy", detail, policy))
-    found += _dry_run_problems(dry_run)
-    found += _unsafe_problems(options, has_preconditions=body is not None and body.get("preconditions") is not None)
-    if found:
-        raise errors.Invalid(GroupKind("meta.k8s.io", "DeleteOptions"), "", found)
+    check_delete_options(options, dry_run)
     return options
-
-
-def _unsafe_problems(options: DeleteOptions, *, has_preconditions: bool) -> list[FieldError]:
-    """What cannot be read can be deleted, but not with any ceremony."""
-    if not options.ignore_read_errors:
-        return []
-    given = {
-        "propagationPolicy": options.propagation_policy is not None,
-        "orphanDependents": options.orphan_dependents is not None,
-        "gracePeriodSeconds": options.grace_period is not None,
-        "preconditions": has_preconditions,
-    }
-    return [invalid(_UNSAFE, True, f"cannot be set together with .{name}") for name, is_set in given.items() if is_set]
 
 
 def check_collection_options(options: DeleteOptions) -> None:
     """Collections are deleted object by object, each of which can be read."""
     if options.ignore_read_errors:
         why = "is not allowed with DELETECOLLECTION, try again after removing the option"
-        raise errors.Invalid(GroupKind("meta.k8s.io", "DeleteOptions"), "", [invalid(_UNSAFE, True, why)])
+        raise errors.Invalid(GroupKind("meta.k8s.io", "DeleteOptions"), "", [invalid(UNSAFE, True, why)])
 
 
 def _from_body(body: Object) -> tuple[DeleteOptions, list[str]]:
@@ -261,6 +229,6 @@ def _from_body(body: Object) -> tuple[DeleteOptions, list[str]]:
         resource_version=preconditions.get("resourceVersion"),
         orphan_dependents=body.get("orphanDependents"),
         propagation_policy=body.get("propagationPolicy"),
-        ignore_read_errors=bool(body.get(_UNSAFE)),
+        ignore_read_errors=bool(body.get(UNSAFE)),
     )
     return options, body.get("dryRun") or []

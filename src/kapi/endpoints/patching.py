@@ -27,7 +27,7 @@ from kapi.codec.strict import strict_problems
 from kapi.endpoints.bodies import YAML, content_type, deduplicate_owners, name_undeterminable
 from kapi.endpoints.endpoint import Endpoint
 from kapi.patch import json_patch, merge_patch, strategic_merge
-from kapi.patch.apply.apply import Applier, apply
+from kapi.patch.apply.apply import Applier, apply, unconvertible
 from kapi.patch.errors import ApplyConflict, PatchDoesNotApply, PatchError, TooManyOperations
 from kapi.patch.values import copied, go_format, json_type
 from kapi.registry.options import WriteOptions
@@ -197,7 +197,7 @@ class Patching:
             force=self._options.force,
             subresource=subresource,
             reset=strategy.reset,
-            convert=resource.untyped.convert if resource.untyped is not None else None,
+            convert=resource.convert,
         )
         try:
             new = apply(live, self._patch, resource.schema, by)
@@ -252,29 +252,24 @@ class Patching:
         return settled
 
     def _restored(self, new: Object, why: str) -> tuple[Object, list[str]]:
-        """An object that was not read from JSON, as merges and applies make it; or what its type does not take."""
+        """A merged or applied object, which is not read from JSON; refused with what its type does not take."""
         from kapi.endpoints.restored import problem, whole  # few do not fit
 
         schema = self._endpoint.resource.schema
         found = problem(whole(new, schema), schema)
         if found is not None:
-            raise self._unconverted(new, found)
+            raise self._unrestorable(new, found)
         settled: Object = whole(new, schema)
         try:
             return settled, decode(schema, settled)
         except TypeMismatch:
-            if why.startswith("illegal base64"):
-                why = f"error decoding from json: {why}"
-            raise self._unconverted(new, why) from None
+            raise self._unrestorable(new, why) from None
 
-    def _unconverted(self, new: Object, why: str) -> errors.APIError:
-        if self._kind != CONTENT_TYPES["apply"]:
+    def _unrestorable(self, new: Object, why: str) -> errors.APIError:
+        if self._kind == CONTENT_TYPES["strategic"]:
             return self._unfit(new, why)
-        metadata, gvk = self._patch.get("metadata") or {}, self._endpoint.resource.gvk
-        who = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
-        kind = f"{gvk.group}/{gvk.version}, Kind={gvk.kind}"
-        text = f"unable to convert unstructured object to {kind}: {why}"
-        return PatchFailed(f"failed to convert new object ({who}; {kind}) to proper version: {text}", 500)
+        refused = unconvertible(self._patch, why)
+        return PatchFailed(str(refused), refused.code)
 
     @staticmethod
     def _check_said(new: Object) -> None:

@@ -1,17 +1,18 @@
-"""What keeps a strategically merged object from being its type, in the words of upstream's converter.
+"""What keeps a strategically merged or applied object from being its type, in the words of upstream's converter.
 
-It does not go through JSON: it takes whole numbers that are written with a fraction, lets those that are too large for
-their type run over, and has words of its own for what does not fit. What is applied goes the same way.
+It does not go through JSON: it takes whole numbers that are written with a fraction, cuts those that are too large, and
+has words of its own for what does not fit.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from kapi.schema.errors import TypeMismatch
 from kapi.schema.loader import field_order
+from kapi.schema.scalars import scalar
 from kapi.schema.types import Type
 
-_HALF = 1 << 31
 _BASES = {"string": "string", "boolean": "bool", "number": "float64"}
 
 
@@ -19,9 +20,8 @@ def whole(value: Any, schema: Type | None) -> Any:
     """The value with whole numbers where its type has integers."""
     if schema is None:
         return value
-    if schema.kind == "integer" and isinstance(value, int | float) and float(value).is_integer():
-        number = int(value)
-        return (number + _HALF) % (2 * _HALF) - _HALF if schema.format == "int32" else number
+    if schema.kind == "integer" and _is_whole(value):
+        return _cut(int(value), schema.format)
     if isinstance(value, list):
         return [whole(item, schema.element) for item in value]
     if isinstance(value, dict):
@@ -29,10 +29,22 @@ def whole(value: Any, schema: Type | None) -> Any:
     return value
 
 
+def _is_whole(value: Any) -> bool:
+    return (value.__class__ is int) or (isinstance(value, float) and value.is_integer())
+
+
+def _cut(number: int, format: str) -> int:
+    """As Go converts it to an integer of this size: what is beyond 64 bits was read as a float before."""
+    number = number if -(1 << 63) <= number < 1 << 63 else -(1 << 63)
+    return (number + (1 << 31)) % (1 << 32) - (1 << 31) if format == "int32" else number
+
+
 def problem(value: Any, schema: Type | None, go_type: str = "") -> str | None:
     """The first thing that does not fit, struct fields in Go's order; None when all does, as far as types tell."""
-    if value is None or schema is None or schema.kind == "any" or schema.format in _OWN_FORMS:
+    if value is None or schema is None or schema.kind == "any":
         return None
+    if schema.format in _OWN_FORMS:
+        return _own_problem(value, schema)
     go_type = go_type.removeprefix("*")
     if schema.kind == "object":
         return _struct_problem(value, schema)
@@ -43,7 +55,18 @@ def problem(value: Any, schema: Type | None, go_type: str = "") -> str | None:
     return _scalar_problem(value, schema, go_type)
 
 
-_OWN_FORMS = frozenset(("quantity", "int-or-string", "date-time", "micro-time", "raw", "json"))
+_OWN_FORMS = frozenset(("quantity", "int-or-string", "date-time", "micro-time"))
+
+
+def _own_problem(value: Any, schema: Type) -> str | None:
+    """Types that read JSON themselves do so here as well."""
+    _, check, _ = scalar(schema)
+    assert check is not None, "these judge for themselves"
+    try:
+        check(value, [])
+    except TypeMismatch as mismatch:
+        return mismatch.message
+    return None
 
 
 def _struct_problem(value: Any, schema: Type) -> str | None:
@@ -67,9 +90,12 @@ def _map_problem(value: Any, schema: Type, go_type: str) -> str | None:
 
 def _list_problem(value: Any, schema: Type, go_type: str) -> str | None:
     if isinstance(value, str) and schema.format == "byte":
-        return None
+        why = _own_problem(value, schema)
+        return why and f"error decoding from json: {why}"
     if not isinstance(value, list):
         return f"cannot restore slice from {_kind(value)}"
+    if schema.format == "byte":
+        return None if all(item.__class__ is int for item in value) else "unrecognized type: uint8"
     found = (problem(item, schema.element, go_type) for item in value)
     return next((why for why in found if why is not None), None)
 

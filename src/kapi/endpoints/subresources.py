@@ -10,7 +10,7 @@ from kapi.api.clock import rfc3339
 from kapi.api.gvk import GroupKind, GroupVersionKind
 from kapi.api.objects import Object
 from kapi.codec.decode import decode_object
-from kapi.endpoints.bodies import check_name, media_type
+from kapi.endpoints.bodies import check_name, check_namespace, media_type
 from kapi.endpoints.endpoint import Endpoint
 from kapi.endpoints.negotiate import Form, negotiate
 from kapi.endpoints.params import write_options
@@ -20,9 +20,10 @@ from kapi.endpoints.respond import respond
 from kapi.endpoints.writing import manager_of, target_of
 from kapi.patch.apply.scale import ReplicasPaths, to_parent, to_scale
 from kapi.patch.apply.update import track_update
+from kapi.patch.values import copied
 from kapi.registry.options import WriteOptions
 from kapi.registry.resource import Action, Connect, Resource, View
-from kapi.registry.store import Transform
+from kapi.registry.store import Transform, check_uid
 from kapi.schema.loader import type_of
 from kapi.wire.messages import Response
 
@@ -37,12 +38,13 @@ async def act(call: Call, endpoint: Endpoint, action: Action) -> Response:
     options = write_options(call, "CreateOptions")
     kind = media_type(call)
     body = await call.request.body(endpoint.limits.body_bytes)
-    decoded = decode_object(body, kind, action.gvk, options.field_validation)
+    decoded = decode_object(body, kind, action.gvk, options.field_validation, or_versions=action.or_versions)
     for warning in decoded.warnings:
         call.warn(warning)
     given = decoded.object
     if not isinstance(given.get("metadata"), dict):
         given["metadata"] = {}
+    check_namespace(call, endpoint, given)
     if action.default is not None:
         action.default(given)
     if call.audit is not None:
@@ -84,33 +86,38 @@ async def view_update(call: Call, endpoint: Endpoint, view: View) -> Response:
     options = write_options(call, "UpdateOptions")
     kind = media_type(call)
     body = await call.request.body(endpoint.limits.body_bytes)
-
-    def decode() -> Object:
-        try:
-            decoded = decode_object(body, kind, view.gvk, options.field_validation)
-        except errors.BadRequest:
-            if endpoint.resource.untyped is None:
-                raise
-            # As upstream, whose scheme for custom resources cannot word the failure.
-            raise errors.BadRequest(_NO_SCALE) from None
-        for warning in decoded.warnings:
-            call.warn(warning)
-        if call.audit is not None:
-            call.audit.request_object(decoded.object)
-        _check_named(call, decoded.object)
-        return decoded.object
-
-    # What the body alone decides is refused before the object is looked for; a second try needs a fresh object.
-    fresh = [decode()]
+    given = _decoded_view(call, endpoint, view, body, kind, options)
 
     async def transform(live: Object | None) -> Object:
         assert live is not None, "a view does not create"
-        shown = fresh.pop() if fresh else decode()
-        _check(call, view, shown)
+        shown = copied(given)
+        check_uid(endpoint.resource, endpoint.store.shown_key(target_of(call), options), shown, live)
+        _validate(call, view, shown)
         _track(call, endpoint, view, _read(endpoint, view, live), shown, options)
         return _written(endpoint, view, live, shown)
 
     return await _store(call, endpoint, view, transform, options, form)
+
+
+def _decoded_view(call: Call, endpoint: Endpoint, view: View, body: bytes, kind: str, options: WriteOptions) -> Object:
+    """What a body says of a view: where it is and what it is called are those of the path."""
+    try:
+        decoded = decode_object(body, kind, view.gvk, options.field_validation)
+    except errors.BadRequest:
+        if endpoint.resource.untyped is None:
+            raise
+        # As upstream, whose scheme for custom resources cannot word the failure.
+        raise errors.BadRequest(_NO_SCALE) from None
+    for warning in decoded.warnings:
+        call.warn(warning)
+    shown = decoded.object
+    if call.audit is not None:
+        call.audit.request_object(shown)
+    if not isinstance(shown.get("metadata"), dict):
+        shown["metadata"] = {}
+    check_namespace(call, endpoint, shown)
+    check_name(call, shown)
+    return shown
 
 
 async def view_patch(call: Call, endpoint: Endpoint, view: View) -> Response:
@@ -125,7 +132,11 @@ async def view_patch(call: Call, endpoint: Endpoint, view: View) -> Response:
         assert live is not None, "a view does not create"
         shown = _read(endpoint, view, live)
         new = patching.applied(shown) if applies else patching.patched(shown)
-        _check(call, view, new)
+        if not isinstance(new.get("metadata"), dict):
+            new["metadata"] = {}
+        check_name(call, new)
+        check_namespace(call, endpoint, new)
+        _validate(call, view, new)
         if not applies:
             _track(call, endpoint, view, shown, new, options)
         return _written(endpoint, view, live, new)
@@ -159,14 +170,7 @@ def _read(endpoint: Endpoint, view: View, live: Object) -> Object:
     return shown
 
 
-def _check_named(call: Call, shown: Object) -> None:
-    if not isinstance(shown.get("metadata"), dict):
-        shown["metadata"] = {}
-    check_name(call, shown)
-
-
-def _check(call: Call, view: View, shown: Object) -> None:
-    _check_named(call, shown)
+def _validate(call: Call, view: View, shown: Object) -> None:
     found = view.validate(shown) if view.validate is not None else []
     if found:
         raise errors.Invalid(GroupKind(view.gvk.group, view.gvk.kind), call.info.name, found)

@@ -82,7 +82,7 @@ def track(call: Call, endpoint: Endpoint, live: Object | None, new: Object, opti
             now=rfc3339(endpoint.store.clock.now()),
             subresource=call.info.subresource,
             reset=strategy_of(call, endpoint).reset,
-            convert=resource.untyped.convert if resource.untyped is not None else None,
+            convert=resource.convert,
         )
     except PatchError:
         # As upstream: a write does not fail for want of a conversion, its managers just stay as they were.
@@ -126,8 +126,7 @@ async def update(call: Call, endpoint: Endpoint) -> Response:
 
     async def transform(live: Object | None) -> Object:
         new = decoded.pop() if decoded else decode()
-        if live is not None:
-            check_uid(endpoint.resource, endpoint.store.key(call.info.namespace, call.info.name), new, live)
+        check_uid(endpoint.resource, endpoint.store.shown_key(target_of(call), options), new, live)
         return tracked(call, endpoint, live and endpoint.from_stored(live), new, options)
 
     strategy = strategy_of(call, endpoint)

@@ -84,7 +84,7 @@ def _complete_at_end(call: Call, auditor: Auditor, record: Record, response: Res
         response.stream = watched(response.stream)
     elif response.upgrade is not None:
         response.upgrade = watched(response.upgrade)
-    call.finished.append(lambda _: auditor.process_later(call, record, stage))
+    call.finished.append(lambda call, _: auditor.process_later(call, record, stage))
 
 
 def _panicked(record: Record, error: Exception) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from kapi.api.call import Call
 from kapi.api.errors import Unauthorized
 from kapi.api.user import ALL_UNAUTHENTICATED, ANONYMOUS, User
@@ -25,11 +27,19 @@ def with_authentication(
 ) -> CallHandler:
     attempts = metrics.authentications
 
-    async def handle(call: Call) -> Response:
+    def handle(call: Call) -> Awaitable[Response]:
         identity = call.request.connection.identity
         if identity.__class__ is TrustedIdentity:
             call.user = identity.user
-            return await next(call)
+            return next(call)
+        user = authenticator.at_once(call)
+        if user is None:
+            return ask(call)
+        attempts.inc(_SUCCESS)
+        call.user = user
+        return next(call)
+
+    async def ask(call: Call) -> Response:
         try:
             user = await authenticator.authenticate(call)
         except Unauthorized as error:

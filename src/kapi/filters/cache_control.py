@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from kapi.api.call import Call
-from kapi.filters.handler import CallHandler, add_header
+from kapi.filters.handler import CallHandler
 from kapi.wire.messages import Response
+
+_PRIVATE = (b"cache-control", b"no-cache, private")
 
 
 def with_cache_control(next: CallHandler) -> CallHandler:
-    async def handle(call: Call) -> Response:
-        response = await next(call)
-        add_header(response, b"cache-control", b"no-cache, private")
-        return response
+    def handle(call: Call) -> Awaitable[Response]:
+        call.headers.append(_PRIVATE)
+        return next(call)
 
     return handle

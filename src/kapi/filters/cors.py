@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
 from kapi.api.call import Call
 from kapi.filters.handler import CallHandler
@@ -26,13 +26,17 @@ def with_cors(next: CallHandler, allowed_origins: Sequence[str]) -> CallHandler:
         return next
     patterns = [re.compile(pattern) for pattern in allowed_origins]
 
-    async def handle(call: Call) -> Response:
+    def handle(call: Call) -> Awaitable[Response]:
         origin = call.request.headers.get("origin")
-        if not origin or not any(pattern.search(origin) for pattern in patterns):
-            return await next(call)
-        response = Response(204, []) if call.request.method == "OPTIONS" else await next(call)
-        response.headers.append((b"access-control-allow-origin", origin.encode("latin-1")))
-        response.headers.extend(_HEADERS)
-        return response
+        if origin and any(pattern.search(origin) for pattern in patterns):
+            call.headers.append((b"access-control-allow-origin", origin.encode("latin-1")))
+            call.headers.extend(_HEADERS)
+            if call.request.method == "OPTIONS":
+                return _preflight()
+        return next(call)
 
     return handle
+
+
+async def _preflight() -> Response:
+    return Response(204, [])

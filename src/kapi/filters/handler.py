@@ -52,12 +52,3 @@ def exempt_from_shutdown(call: Call) -> bool:
     if call.request.connection.identity.__class__ is TrustedIdentity:
         return True
     return call.request.path.startswith(EXEMPT_FROM_SHUTDOWN)
-
-
-def add_header(response: Response, name: bytes, value: bytes) -> None:
-    """Set a header unless the handler has set it itself."""
-    headers = response.headers
-    for present, _ in headers:
-        if present == name:
-            return
-    headers.append((name, value))

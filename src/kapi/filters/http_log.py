@@ -15,9 +15,12 @@ LEVEL = 3
 
 
 def with_http_log(next: CallHandler, log: Log, clock: Clock) -> CallHandler:
+    def write(call: Call, status: int) -> None:
+        _write(log, call, status, clock.monotonic() - call.received)
+
     def handle(call: Call) -> Awaitable[Response]:
         if log.verbosity >= LEVEL:
-            call.finished.append(lambda status: _write(log, call, status, clock.monotonic() - call.received))
+            call.finished.append(write)
         return next(call)
 
     return handle

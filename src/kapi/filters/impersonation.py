@@ -36,10 +36,7 @@ def with_impersonation(next: CallHandler, authorizer: Authorizer) -> CallHandler
     last_modes: dict[str, str] = {}  # by requester: the one that worked last is tried first, and its refusal told
 
     def handle(call: Call) -> Awaitable[Response]:
-        for name, _ in call.request.headers.raw:  # type: ignore[attr-defined]
-            if name.startswith(b"impersonate-"):
-                return impersonate(call)
-        return next(call)
+        return impersonate(call) if call.request.headers.mentions(b"impersonate-") else next(call)
 
     async def impersonate(call: Call) -> Response:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 
 from kapi.api.call import Call
 from kapi.api.user import SYSTEM_PRIVILEGED_GROUP
@@ -28,7 +28,7 @@ class _Pool:
         self._gauge.values[self.labels] = self.used
         return True
 
-    def give_back(self, _status: int) -> None:
+    def give_back(self, _call: Call, _status: int) -> None:
         self.used -= 1
         self._gauge.values[self.labels] = self.used
 
@@ -46,8 +46,7 @@ def with_max_in_flight(next: CallHandler, reads: int, writes: int, metrics: Requ
         if not pool.limit:
             return next(call)
         if pool.take():
-            release: Callable[[int], None] = pool.give_back
-            call.finished.append(release)
+            call.finished.append(pool.give_back)
             return next(call)
         # The most privileged always get an answer: it may be theirs to repair what is wrong.
         if SYSTEM_PRIVILEGED_GROUP in call.user.groups:

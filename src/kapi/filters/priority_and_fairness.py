@@ -5,6 +5,8 @@ A watch holds its seats only until it has begun; other long-running requests are
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from kapi.api.call import Call
 from kapi.filters.handler import CallHandler, too_many_requests
 from kapi.flowcontrol.control import FlowControl
@@ -38,29 +40,35 @@ def with_priority_and_fairness(
         call.initialized = ticket.finish
         watched = interest.add(call.info)
         if watched is not None:
-            call.finished.append(lambda _: interest.remove(watched))
+            call.finished.append(lambda _call, _status: interest.remove(watched))
 
-    async def handle(call: Call) -> Response:
+    async def wait_and_execute(call: Call, flow: Flow, ticket: Ticket) -> Response:
+        call.request.on_disconnect(ticket.give_up)
+        if not await ticket.admitted(patience(call)):
+            return await refuse(call, flow, monotonic() - ticket.arrived)
+        wait.observe(ticket.started - ticket.arrived, (*flow.tally.labels, "true"))
+        return await execute(call, flow, ticket)
+
+    def execute(call: Call, flow: Flow, ticket: Ticket) -> Awaitable[Response]:
+        call.finished.append(ticket.answered)
+        if call.info.verb == "watch":
+            begin_watch(call, ticket)
+        call.headers += flow.headers
+        return next(call)
+
+    def handle(call: Call) -> Awaitable[Response]:
         info = call.info
         if call.long_running and info.verb != "watch":
-            return await next(call)
+            return next(call)
         flow = classify(call.user, info)
         queues = flow.level.queues
         ticket = queues.start(flow, control.estimator.estimate(info, call.params, flow), call)
         if ticket is None:
-            return await refuse(call, flow, 0.0)
+            return refuse(call, flow, 0.0)
         if ticket.state is WAITING:
-            call.request.on_disconnect(ticket.give_up)
-            if not await ticket.admitted(patience(call)):
-                return await refuse(call, flow, monotonic() - ticket.arrived)
-            wait.observe(ticket.started - ticket.arrived, (*flow.tally.labels, "true"))
-        elif not flow.exempt:
+            return wait_and_execute(call, flow, ticket)
+        if not flow.exempt:
             flow.tally.at_once += 1
-        call.finished.append(ticket.finish)
-        if info.verb == "watch":
-            begin_watch(call, ticket)
-        response = await next(call)
-        response.headers += flow.headers
-        return response
+        return execute(call, flow, ticket)
 
     return handle

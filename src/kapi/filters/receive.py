@@ -1,5 +1,7 @@
 """The outer end of the chain: a request from the wire becomes a Call, and its end is told to whoever asked.
 
+The headers that filters want in the answer are added here, so that they need not wait for it themselves.
+
 `call.finished` runs once: when a plain answer is handed back, when a stream or an upgraded connection has ended, or
 when the request was cancelled.
 """
@@ -28,37 +30,44 @@ def receive(next: CallHandler, clock: Clock) -> Handler:
         try:
             response = await next(call)
         except BaseException:
-            _finish(call, CLIENT_CLOSED_REQUEST)
+            finish(call, CLIENT_CLOSED_REQUEST)
             raise
+        complete(call, response)
         if response.stream is not None and request.method != "HEAD":
             response.stream = _until_end(call, response.status, response.stream)
         elif response.upgrade is not None:
             response.upgrade = _until_end(call, response.status, response.upgrade)
         else:
-            status = response.status
-            for callback in call.finished:
-                callback(status)
+            finish(call, response.status)
         return response
 
     return serve
 
 
-def _finish(call: Call, status: int) -> None:
+def complete(call: Call, response: Response) -> None:
+    """Add what the filters want in the answer, unless the handler has set it itself."""
+    call.response = response
+    own = [name for name, _ in response.headers]
+    response.headers += [header for header in call.headers if header[0] not in own]
+
+
+def finish(call: Call, status: int) -> None:
+    """It is over. Whoever wanted to know is told once."""
     callbacks, call.finished = call.finished, []
     for callback in callbacks:
-        callback(status)
+        callback(call, status)
 
 
 def _until_end(
     call: Call, status: int, stream: Callable[[_Stream], Awaitable[None]]
 ) -> Callable[[_Stream], Awaitable[None]]:
     # A client that leaves before the stream starts must not be waited for.
-    call.request.on_disconnect(lambda: _finish(call, status))
+    call.request.on_disconnect(lambda: finish(call, status))
 
     async def run(output: _Stream) -> None:
         try:
             await stream(output)
         finally:
-            _finish(call, status)
+            finish(call, status)
 
     return run

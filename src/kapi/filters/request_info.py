@@ -10,12 +10,28 @@ from kapi.api.request_info import BadRequestPath, RequestInfo, parse_query, pars
 from kapi.filters.handler import CallHandler, refuse
 from kapi.wire.messages import Response, text
 
+# Paths come again: those of controllers, of collections, of leases. So many are known at a time.
+_MOST_KNOWN = 2000
+_LONGEST_KNOWN = 256
 _LONG_RUNNING_VERBS = frozenset(("watch", "proxy"))
 _LONG_RUNNING_SUBRESOURCES = frozenset(("attach", "exec", "log", "portforward", "proxy"))
 
 
 def with_request_info(next: CallHandler) -> CallHandler:
+    known: dict[tuple[str, str], tuple[RequestInfo, bool]] = {}
+
     def handle(call: Call) -> Awaitable[Response]:
+        request = call.request
+        if request.query:
+            return parse(call)
+        found = known.get((request.method, request.path))
+        if found is None:
+            return parse(call)
+        call.params = {}
+        call.info, call.long_running = found
+        return next(call)
+
+    def parse(call: Call) -> Awaitable[Response]:
         request = call.request
         try:
             call.params = params = parse_query(request.query)
@@ -25,6 +41,10 @@ def with_request_info(next: CallHandler) -> CallHandler:
         except ValueError as error:
             return refuse(call, BadRequest(f"failed to create RequestInfo: {error}"))
         call.long_running = is_long_running(info)
+        if not request.query and len(request.path) <= _LONGEST_KNOWN:
+            if len(known) >= _MOST_KNOWN:
+                known.clear()
+            known[request.method, request.path] = (info, call.long_running)
         return next(call)
 
     return handle

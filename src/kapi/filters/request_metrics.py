@@ -6,6 +6,8 @@ the metrics.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from kapi.api.call import Call
 from kapi.api.clock import Clock
 from kapi.api.request_info import RequestInfo
@@ -27,7 +29,9 @@ def with_request_metrics(next: CallHandler, metrics: RequestMetrics, clock: Cloc
     total, duration, sizes = metrics.total.inc, metrics.duration.observe, metrics.sizes.observe
     known: set[_What] = set()
 
-    def record(call: Call, status: int, size: int) -> None:
+    def record(call: Call, status: int) -> None:
+        if call.response is None:
+            status = 500  # nobody was there to be told
         what = _what(call.info)
         if what not in known:
             if status < 400 and len(known) < _MOST_KNOWN:
@@ -35,27 +39,23 @@ def with_request_metrics(next: CallHandler, metrics: RequestMetrics, clock: Cloc
             else:
                 what = _UNKNOWN
         verb = reported_verb(call)
-        about = (verb, _dry_run(call), *what, _scope(call.info), _COMPONENT)
+        about = (verb, _dry_run(call) if call.params else "", *what, _scope(call.info), _COMPONENT)
         total((*about, str(status)))
         if not call.long_running:
             duration(monotonic() - call.received, about)
-        if size and verb in _READS:
-            sizes(size, (verb, *about[2:]))
+        if verb in _READS and call.response is not None and call.response.body:
+            sizes(len(call.response.body), (verb, *about[2:]))
 
-    async def handle(call: Call) -> Response:
-        try:
-            response = await next(call)
-        except BaseException:
-            record(call, 500, 0)
-            raise
-        if response.stream is None:
-            record(call, response.status, len(response.body))
-        else:
-            call.finished.append(lambda status: record(call, status, 0))
-        if call.long_running and response.status < 400:
+    def handle(call: Call) -> Awaitable[Response]:
+        call.finished.append(record)
+        return long_running(call) if call.long_running else next(call)
+
+    async def long_running(call: Call) -> Response:
+        response = await next(call)
+        if response.status < 400:
             labels = (reported_verb(call), *_what(call.info), _scope(call.info), _COMPONENT)
             metrics.long_running.inc(labels)
-            call.finished.append(lambda _: metrics.long_running.dec(labels))
+            call.finished.append(lambda _call, _status: metrics.long_running.dec(labels))
         return response
 
     return handle

@@ -26,7 +26,7 @@ class WaitGroup:
         self.count += 1
         return True
 
-    def done(self, _status: int = 0) -> None:
+    def done(self, _call: Call, _status: int) -> None:
         self.count -= 1
         if self.closed and self.count == 0:
             self._empty.set()

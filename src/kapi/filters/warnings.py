@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from unicodedata import category
 
 from kapi.api.call import Call
@@ -14,13 +15,16 @@ EACH = 256
 
 
 def with_warnings(next: CallHandler) -> CallHandler:
-    async def handle(call: Call) -> Response:
-        response = await next(call)
-        if call.warnings:
-            response.headers.extend((b"warning", value) for value in _values(call.warnings))
-        return response
+    def handle(call: Call) -> Awaitable[Response]:
+        call.warned = _write
+        return next(call)
 
     return handle
+
+
+def _write(call: Call) -> None:
+    others = [header for header in call.headers if header[0] != b"warning"]
+    call.headers = [*others, *((b"warning", value) for value in _values(call.warnings))]
 
 
 def _values(texts: list[str]) -> list[bytes]:

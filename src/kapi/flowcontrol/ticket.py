@@ -89,7 +89,10 @@ class Ticket:
             if self._decision is not None and not self._decision.done():
                 self._decision.set_result(False)
 
-    def finish(self, _status: int = 0) -> None:
+    def answered(self, _call: Call, _status: int) -> None:
+        self.finish()
+
+    def finish(self) -> None:
         """The request has been answered, or as far as a watch is concerned, has begun. Only the first time counts."""
         if self.state is EXECUTING:
             self.state = OVER

@@ -105,7 +105,7 @@ def complete(options: ServerRunOptions) -> CompletedOptions:
         etcd_servers_overrides=parse_overrides(etcd.etcd_servers_overrides),
         watch_cache_sizes=_watch_cache_sizes(options),
         runtime_config=normalize(options.api_enablement.runtime_config),
-        feature_gates=feature_gates(options.generic.gate_settings()),
+        feature_gates=feature_gates(options.generic.gate_settings(), options.generic.emulated_minor),
         capabilities=Capabilities(
             allow_privileged=options.misc.allow_privileged,
             per_connection_bytes_per_second=options.misc.max_connection_bytes_per_sec,

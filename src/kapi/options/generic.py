@@ -7,18 +7,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kapi.api.features import gate_problems
+from kapi.api.features import NEWEST, OLDEST, gate_problems
 from kapi.options import checks
-from kapi.options.flag import Refused, flag
+from kapi.options.flag import flag
 from kapi.options.kinds import BOOL, DURATION, FLOAT, INT, IP, MULTIMAP, STRING, STRINGS
 
 _HSTS = (
     "invalid, allowed values: max-age=expireTime, includeSubDomains, preload. "
     "see https://tools.ietf.org/html/rfc6797#section-6.1 for more information"
 )
-_ONE_VERSION = "kapi speaks one version, 1.37, and emulates no other"
-_THE_VERSION = (("1.37",), ("kube=1.37",))
-_THE_OLDEST = (("1.36",), ("kube=1.36",), *_THE_VERSION)
+_SAME_VERSION = "cannot be set to true if the emulation version is the same as the binary version"
 
 
 def _origins(values: tuple[str, ...]) -> str | None:
@@ -51,9 +49,26 @@ def _goaway(value: float) -> str | None:
     return None if 0 <= value <= 0.02 else "can not be less than 0 or greater than 0.02"
 
 
-def _gates(value: Mapping[str, tuple[str, ...]]) -> str | None:
-    problems = [problem for settings in value.values() for problem in gate_problems(settings)]
-    return ", ".join(problems) or None
+def _versions(values: tuple[str, ...]) -> str | None:
+    """Of this component: `kube=1.36`, or `1.36`."""
+    if len(values) > 1:
+        first, second = (value if "=" in value else f"kube={value}" for value in values[:2])
+        return f"duplicate version flag, {first} and {second}"
+    for value in values:
+        component, _, version = value.rpartition("=")
+        if component not in ("", "kube"):
+            return f"component not registered: {component}"
+        if not re.fullmatch(r"v?\d+\.\d+(\.\d+)?", version):
+            return f'could not parse "{version}" as version'
+    return None
+
+
+def _minor(values: tuple[str, ...], default: int) -> int:
+    """Of a version that has no problems; another major version is out of every range."""
+    if not values:
+        return default
+    major, minor = values[0].rpartition("=")[2].removeprefix("v").split(".")[:2]
+    return int(minor) if major == "1" else -1
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -76,12 +91,11 @@ class GenericOptions:
     emulated_version: tuple[str, ...] = flag(
         STRINGS,
         "The version whose APIs and features to emulate.",
-        standing=Refused(_ONE_VERSION, agrees=_THE_VERSION),
+        check=_versions,
     )
     emulation_forward_compatible: bool = flag(
         BOOL,
         "With an emulated version: also serve APIs that were introduced after it.",
-        standing=Refused(_ONE_VERSION),
     )
     external_hostname: str = flag(
         STRING, "The host name for links to this server, such as those in OpenID discovery. Unset: the address."
@@ -89,7 +103,6 @@ class GenericOptions:
     feature_gates: Mapping[str, tuple[str, ...]] = flag(
         MULTIMAP,
         "Feature=true or Feature=false, comma separated, each with an optional 'kube:' in front.",
-        check=_gates,
     )
     goaway_chance: float = flag(
         FLOAT,
@@ -117,7 +130,7 @@ class GenericOptions:
     min_compatibility_version: tuple[str, ...] = flag(
         STRINGS,
         "The oldest version of other servers to stay compatible with.",
-        standing=Refused(_ONE_VERSION, agrees=_THE_OLDEST),
+        check=_versions,
     )
     min_request_timeout: int = flag(
         INT,
@@ -135,7 +148,6 @@ class GenericOptions:
     runtime_config_emulation_forward_compatible: bool = flag(
         BOOL,
         "With an emulated version: --runtime-config may also name APIs that were introduced after it.",
-        standing=Refused(_ONE_VERSION),
     )
     shutdown_delay_duration: float = flag(
         DURATION,
@@ -172,8 +184,30 @@ class GenericOptions:
         check=checks.not_negative,
     )
 
+    @property
+    def emulated_minor(self) -> int:
+        return _minor(self.emulated_version, NEWEST)
+
+    @property
+    def compatible_minor(self) -> int:
+        return _minor(self.min_compatibility_version, self.emulated_minor - 1)
+
     def validate(self) -> list[str]:
-        return []
+        if _versions(self.emulated_version) or _versions(self.min_compatibility_version):
+            return []  # told already
+        emulated, compatible = self.emulated_minor, self.compatible_minor
+        errors = []
+        if not OLDEST <= emulated <= NEWEST:
+            errors.append(f"emulation version 1.{emulated} is not between [1.{OLDEST}, 1.{NEWEST}.0]")
+        elif not OLDEST - 1 <= compatible <= emulated:
+            errors.append(
+                f"minCompatibilityVersion version 1.{compatible} is not between [1.{OLDEST - 1}, 1.{emulated}]"
+            )
+        if emulated == NEWEST and self.emulation_forward_compatible:
+            errors.append(f"--emulation-forward-compatible {_SAME_VERSION}")
+        if emulated == NEWEST and self.runtime_config_emulation_forward_compatible:
+            errors.append(f"--runtime-config-emulation-forward-compatible {_SAME_VERSION}")
+        return errors + [f"--feature-gates {problem}" for problem in gate_problems(self.gate_settings(), emulated)]
 
     def gate_settings(self) -> Iterator[str]:
         """The settings of --feature-gates, whatever component they were prefixed with."""

@@ -36,10 +36,11 @@ the log names both that version and kapi's own.
 """
 
 _IN_PART = """\
-In part: `--authorization-mode` with ABAC or Webhook; `--storage-media-type` with an explicit
-`application/vnd.kubernetes.protobuf` (objects are stored as JSON for now); `--enable-admission-plugins` with others
-than the plugins that are on by default and NodeRestriction;
-`--feature-gates` with others than the gates of `src/kapi/api/features.py`.
+In part: `--storage-media-type` with an explicit `application/vnd.kubernetes.protobuf` (objects are stored as JSON for
+now). `--feature-gates` knows every gate; one that concerns the API server can be changed if it is among the switches of
+`src/kapi/api/gated.py`. An emulated version (`--emulated-version`, 1.34 to 1.37) sets those switches, leaves out the
+APIs that were introduced after it, and is told by `/version`. `--runtime-config` turns off what is served, but turns on
+no version that kapi does not have.
 """
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kapi.api.gvk import GroupVersion
+from kapi.endpoints.priorities import PRIORITIES
+
 _SETS = ("api/all", "api/ga", "api/beta", "api/alpha")
 _TRUE = ("", "1", "t", "T", "TRUE", "true", "True")
 _FALSE = ("0", "f", "F", "FALSE", "false", "False")
@@ -26,7 +29,19 @@ def runtime_config_problem(config: Mapping[str, str]) -> str | None:
             return f"runtime-config invalid key {key}"
         elif value not in _TRUE + _FALSE:
             return f'invalid value of {key}: {value}, err: strconv.ParseBool: parsing "{value}": invalid syntax'
+        elif problem := _unknown(key, on=value in _TRUE):
+            return problem
     return None
+
+
+def _unknown(key: str, *, on: bool) -> str:
+    """What is not there cannot be turned on; turning it off changes nothing."""
+    group, version = key.split("/")[:2]
+    if all(known.group != group for known in PRIORITIES):
+        return f"unknown api groups {key}"
+    if on and GroupVersion(group, version) not in PRIORITIES:
+        return f"group version {group}/{version} that has not been registered"
+    return ""
 
 
 def _normal_keys(config: Mapping[str, str]) -> dict[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from kapi.options.addresses import NoAddress, advertise_address
 from kapi.options.etcd import PROTOBUF
 from kapi.options.flag import Flag, Later, Refused
+from kapi.options.runtime_config import normalize, runtime_config_problem
 from kapi.options.server_run_options import ServerRunOptions, all_flags
 from kapi.options.service_ips import service_ip_problems, service_ips
 
@@ -52,12 +53,23 @@ def _between_groups(options: ServerRunOptions) -> list[str]:
             f"--storage-media-type={PROTOBUF} is not supported: objects are stored as application/json for now; "
             "leave the flag out, or say application/json"
         )
+    errors += _needed_apis(options.api_enablement.runtime_config)
     if options.features.enable_priority_and_fairness:
         errors += _fairness_conflict(options.api_enablement.runtime_config)
     misc = options.misc
     if misc.endpoint_reconciler_type != "none" and not service_ip_problems(misc.service_cluster_ip_range):
         errors += _family_conflict(options)
     return errors
+
+
+def _needed_apis(runtime_config: Mapping[str, str]) -> list[str]:
+    """The aggregator serves nothing without its own."""
+    if runtime_config_problem(runtime_config):
+        return []  # told already
+    config, needed = normalize(runtime_config), "apiregistration.k8s.io/v1"
+    if config.get(needed, config.get("api/ga", config.get("api/all", True))):
+        return []
+    return [f"API group/version {needed} must be enabled"]
 
 
 def _fairness_conflict(runtime_config: Mapping[str, str]) -> list[str]:

@@ -22,6 +22,8 @@ Operation: TypeAlias = dict[str, Any]
 Container: TypeAlias = dict[str, Any] | list[Any]
 
 _INDEX = re.compile(r"[+-]?[0-9]{1,18}").fullmatch
+# Of these pointers it is not said why they can not be read.
+_UNEXPLAINED = frozenset({("add", "path"), ("remove", "path"), ("copy", "path")})
 
 
 def operations(patch: Any) -> list[Operation]:
@@ -74,14 +76,15 @@ def apply(document: Any, patch: Any) -> Any:
 
 def _apply(document: Any, step: Operation) -> Any:
     kind = step.get("op")
-    if kind == "replace" and step.get("path") == "":
-        return _whole_document(step)
     if kind == "add":
-        _add(document, _pointer(step, "path", "add"), copied(step.get("value")), "add")
+        pointer = _pointer(step, "path", "add")
+        missing = f'add operation does not apply: doc is missing path: "{pointer}"'
+        where = f"error in add for path: '{pointer}'"
+        _add(document, pointer, copied(step.get("value")), missing=missing, where=where)
     elif kind == "remove":
-        _remove(document, _pointer(step, "path", "remove"), "remove")
+        _remove(document, _pointer(step, "path", "remove"))
     elif kind == "replace":
-        _replace(document, _pointer(step, "path", "replace"), copied(step.get("value")))
+        return _replace(document, step)
     elif kind == "move":
         _move(document, step)
     elif kind == "test":
@@ -91,18 +94,16 @@ def _apply(document: Any, step: Operation) -> Any:
     return document
 
 
-def _whole_document(step: Operation) -> Any:
-    value = step.get("value")
-    if not isinstance(value, (dict, list)):
-        raise PatchDoesNotApply("replace operation value must be object or array")
-    return copied(value)
-
-
 def _pointer(step: Operation, name: str, kind: str) -> str:
     pointer = step.get(name)
-    if not isinstance(pointer, str):
-        raise PatchDoesNotApply(f"{kind} operation failed to decode {name}: missing value")
-    return pointer
+    if isinstance(pointer, str):
+        return pointer
+    why = "missing value"
+    if (kind, name) not in _UNEXPLAINED:
+        given = f"json: cannot unmarshal {json_type(pointer)} into Go value of type string"
+        absent = "operation missing path field" if name == "path" else "operation, missing from field"
+        why = f"{absent}: {why}" if pointer is None else given
+    raise PatchDoesNotApply(f"{kind} operation failed to decode {name}: {why}")
 
 
 def parts(pointer: str) -> list[str]:
@@ -110,18 +111,15 @@ def parts(pointer: str) -> list[str]:
     return [_unescape(part) for part in pointer.split("/")[1:]] or [pointer]
 
 
-def _find(document: Any, pointer: str, kind: str) -> tuple[Container, str]:
-    """The container that holds what the pointer names, and its key there."""
+def _find(document: Any, pointer: str, missing: str) -> tuple[Container, str]:
+    """The container that holds what the pointer names, and its key there; `missing` says what is not there."""
     parts = pointer.split("/")
-    # As upstream's library: only `replace` leaves out the quotes.
-    shown = pointer if kind == "replace" else go_quote(pointer)
-    missing = PatchDoesNotApply(f"{kind} operation does not apply: doc is missing path: {shown}: missing value")
     if len(parts) < 2:
-        raise missing
+        raise PatchDoesNotApply(f"{missing}: missing value")
     for part in parts[1:-1]:
         document = document.get(_unescape(part)) if isinstance(document, dict) else _at(document, part)
         if not isinstance(document, (dict, list)):
-            raise missing
+            raise PatchDoesNotApply(f"{missing}: missing value")
     return document, _unescape(parts[-1])
 
 
@@ -144,63 +142,90 @@ def _index(key: str, size: int) -> int | None:
     return index if 0 <= index < size else None
 
 
-def _position(key: str, size: int, kind: str, pointer: str) -> int:
+def _position(key: str, size: int, where: str) -> int:
     index = _index(key, size)
-    if index is None:
-        raise PatchDoesNotApply(f"error in {kind} for path: '{pointer}': Unable to access invalid index: {key}")
-    return index
+    if index is not None:
+        return index
+    if _INDEX(key):
+        raise PatchDoesNotApply(f"{where}: Unable to access invalid index: {int(key)}: invalid index referenced")
+    raise PatchDoesNotApply(f"{where}: strconv.Atoi: parsing {go_quote(key)}: invalid syntax")
 
 
-def _get(container: Container, key: str, kind: str, pointer: str) -> Any:
+def _get(container: Container, key: str, where: str) -> Any:
     if isinstance(container, dict):
         return container.get(key)
-    return container[_position(key, len(container), kind, pointer)]
+    return container[_position(key, len(container), where)]
 
 
-def _add(document: Any, pointer: str, value: Any, kind: str) -> None:
-    container, key = _find(document, pointer, kind)
+def _add(document: Any, pointer: str, value: Any, *, missing: str, where: str) -> None:
+    container, key = _find(document, pointer, missing)
     if isinstance(container, dict):
         container[key] = value
     elif key == "-":
         container.append(value)
     else:
-        container.insert(_position(key, len(container) + 1, kind, pointer), value)
+        if not _INDEX(key):
+            where = f"{where}: value was not a proper array index: '{key}'"
+        container.insert(_position(key, len(container) + 1, where), value)
 
 
-def _remove(document: Any, pointer: str, kind: str) -> Any:
-    container, key = _find(document, pointer, kind)
+def _remove(document: Any, pointer: str) -> None:
+    missing = f'remove operation does not apply: doc is missing path: "{pointer}"'
+    _take(*_find(document, pointer, missing), f"error in remove for path: '{pointer}'")
+
+
+def _take(container: Container, key: str, where: str) -> Any:
     if isinstance(container, list):
-        return container.pop(_position(key, len(container), kind, pointer))
+        return container.pop(_position(key, len(container), where))
     if key not in container:
-        raise PatchDoesNotApply(
-            f"error in {kind} for path: '{pointer}': Unable to remove nonexistent key: {key}: missing value"
-        )
+        raise PatchDoesNotApply(f"{where}: Unable to remove nonexistent key: {key}: missing value")
     return container.pop(key)
 
 
-def _replace(document: Any, pointer: str, value: Any) -> None:
-    container, key = _find(document, pointer, "replace")
+def _replace(document: Any, step: Operation) -> Any:
+    pointer, value = _pointer(step, "path", "replace"), step.get("value")
+    if pointer == "":
+        if not isinstance(value, (dict, list)):
+            raise PatchDoesNotApply("replace operation value must be object or array")
+        return copied(value)
+    container, key = _find(document, pointer, f"replace operation does not apply: doc is missing path: {pointer}")
     if isinstance(container, dict):
-        container[key] = value
-    else:
-        container[_position(key, len(container), "replace", pointer)] = value
+        container[key] = copied(value)
+        return document
+    index = _index(key, len(container))
+    if index is None:
+        raise PatchDoesNotApply(f"replace operation does not apply: doc is missing key: {pointer}: missing value")
+    container[index] = copied(value)
+    return document
 
 
 def _move(document: Any, step: Operation) -> None:
-    value = _remove(document, _pointer(step, "from", "move"), "move")
-    _add(document, _pointer(step, "path", "move"), value, "move")
+    source = _pointer(step, "from", "move")
+    container, key = _find(document, source, f"move operation does not apply: doc is missing from path: {source}")
+    # As upstream's library: only here the key stands for the path.
+    value = _take(container, key, f"error in move for path: '{key}'")
+    pointer = _pointer(step, "path", "move")
+    missing = f"move operation does not apply: doc is missing destination path: {pointer}"
+    _add(document, pointer, value, missing=missing, where=f"error in move for path: '{pointer}'")
 
 
 def _copy(document: Any, step: Operation) -> int:
     """Copy, and tell how many bytes: a few dozen copies of copies could fill any memory."""
     source = _pointer(step, "from", "copy")
-    text = orjson.dumps(_get(*_find(document, source, "copy"), "copy", source))
-    _add(document, _pointer(step, "path", "copy"), orjson.loads(text), "copy")
+    found = _find(document, source, f"copy operation does not apply: doc is missing from path: {source}")
+    text = orjson.dumps(_get(*found, f"error in copy for from: '{source}'"))
+    pointer = _pointer(step, "path", "copy")
+    missing = f"copy operation does not apply: doc is missing destination path: {pointer}"
+    _add(document, pointer, orjson.loads(text), missing=missing, where="error while adding value during copy")
     return len(text)
 
 
 def _test(document: Any, step: Operation) -> None:
     pointer = _pointer(step, "path", "test")
-    found = document if pointer == "" else _get(*_find(document, pointer, "test"), "test", pointer)
+    if pointer == "":
+        found = document
+    else:
+        holder = _find(document, pointer, f"test operation does not apply: is missing path: {pointer}")
+        found = _get(*holder, f"error in test for path: '{pointer}'")
     if not same(found, step.get("value")):
         raise TestDoesNotHold(f"testing value {pointer} failed: test failed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 import orjson
@@ -11,6 +12,18 @@ from kapi.api.fields import go_quote
 V = TypeVar("V", bound=Any)
 
 _SHORT_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoValue:
+    """What JSON has no value for, as Go prints it with %v, %#v and %T."""
+
+    plain: str
+    syntax: str
+    type: str
+
+    def __str__(self) -> str:
+        return self.plain
 
 
 def copied(value: V) -> V:
@@ -72,11 +85,13 @@ def go_syntax(value: Any) -> str:
         return "interface {}(nil)"
     if isinstance(value, str):
         return go_quote(value)
-    return go_format(value)
+    return value.syntax if isinstance(value, GoValue) else go_format(value)
 
 
 def go_type(value: Any) -> str:
     """As %T prints it."""
+    if isinstance(value, GoValue):
+        return value.type
     if isinstance(value, dict):
         return "map[string]interface {}"
     if isinstance(value, list):

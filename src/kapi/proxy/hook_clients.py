@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import posixpath
 import ssl
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
@@ -22,6 +23,10 @@ CredentialsFor: TypeAlias = Callable[[str], Credentials]
 _KEPT = 1000
 
 
+class NoClient(CallError):
+    """Nobody can be called: the configuration makes no client."""
+
+
 class Hook(NamedTuple):
     """A client and the path that the webhook is called by."""
 
@@ -38,7 +43,7 @@ class HookClients:
         self._hooks: OrderedDict[tuple[object, ...], Hook] = OrderedDict()
 
     def of(self, config: Object) -> Hook:
-        """Raises CallError when the configuration's certificates cannot be read."""
+        """Raises NoClient when the configuration's certificates cannot be read."""
         service = config.get("service") or {}
         key = (
             config.get("url"),
@@ -67,7 +72,7 @@ class HookClients:
         credentials = self._credentials(f"{parts.hostname}:{parts.port or 443}")
         url = f"{parts.scheme}://{parts.netloc}"
         server = Server(url=url, tls=_tls(config, credentials), headers=credentials.headers)
-        return Hook(HTTPClient(server), parts.path)
+        return Hook(HTTPClient(server), _clean(parts.path))
 
     def _by_service(self, config: Object, service: Object) -> Hook:
         namespace, name, port = service["namespace"], service["name"], service.get("port") or 443
@@ -84,11 +89,16 @@ class HookClients:
             headers=credentials.headers,
             resolve=resolve,
         )
-        return Hook(HTTPClient(server), service.get("path") or "")
+        return Hook(HTTPClient(server), _clean(service.get("path") or ""))
+
+
+def _clean(path: str) -> str:
+    """As Go's path.Join makes it: from the root, without dots and empty parts."""
+    return "/" + posixpath.normpath("/" + path).lstrip("/")
 
 
 def _tls(config: Object, credentials: Credentials) -> ssl.SSLContext:
     try:
         return credentials.tls(base64.b64decode(config.get("caBundle") or ""))
-    except (ssl.SSLError, binascii.Error, ValueError) as error:
-        raise CallError(f"unable to load root certificates: {error}") from None
+    except (ssl.SSLError, binascii.Error, ValueError):
+        raise NoClient("unable to load root certificates: unable to parse bytes as PEM block") from None

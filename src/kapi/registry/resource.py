@@ -58,6 +58,7 @@ class Action:
 
     gvk: GroupVersionKind
     run: Callable[[Call, Store, Target, Object, WriteOptions], Awaitable[Object]]
+    or_versions: tuple[GroupVersion, ...] = ()  # the same kind in other versions, which is as good
     default: Callable[[Object], None] | None = None  # typed defaults of the body
 
 
@@ -112,7 +113,6 @@ class Untyped:
     """
 
     settle: Callable[[Object], list[str]]
-    convert: Convert | None = None  # to other versions, for the fields that managers own there
 
 
 class StoreHooks(Protocol):
@@ -161,6 +161,7 @@ class Resource:
     deprecated: str = ""  # what every request is warned of
     virtual: Virtual | None = None
     conversion: Conversion | None = None
+    convert: Convert | None = None  # to other versions, for the fields that managers own there
     hooks: StoreHooks | None = None
     given_names: Names | None = None
     given_schema: Callable[[], Type] | None = None
@@ -169,6 +170,11 @@ class Resource:
     @property
     def names(self) -> Names:
         return self.given_names or _names(self.group, self.version, self.kind)
+
+    @property
+    def stored_at(self) -> str:
+        """Its path below the store's root."""
+        return self.prefix or self.names.plural
 
     @property
     def schema(self) -> Type:

@@ -35,15 +35,17 @@ class ServiceResolver:
             raise CallError(f'service "{name}" not found')
         spec = entry.object["spec"]
         if spec.get("type") == "ExternalName":
+            if self._by_endpoint:
+                raise CallError('unsupported service type "ExternalName"')
             return spec["externalName"], port
+        address = spec.get("clusterIP") or "None"
+        if address == "None" and not self._by_endpoint:
+            raise CallError('cannot route to service with ClusterIP "None"')
         served = next((p for p in spec.get("ports") or () if p["port"] == port), None)
         if served is None:
             raise CallError(f'no service port {port} found for service "{name}"')
         if self._by_endpoint:
             return await self._endpoint(namespace, name, served)
-        address = spec.get("clusterIP") or ""
-        if address in ("", "None"):
-            raise CallError(f'service "{name}" has no cluster IP: an address can only be found among its endpoints')
         return address, port
 
     async def _endpoint(self, namespace: str, name: str, port: Object) -> Address:

@@ -26,6 +26,7 @@ from kapi.registry.options import DeleteOptions, WriteOptions
 from kapi.registry.resource import Finish, Resource
 from kapi.registry.strategy import Strategy
 from kapi.registry.translate import storage_errors
+from kapi.storage import kv
 from kapi.storage.cacher.entry import Entry
 from kapi.storage.objects import KEEP, Decision, Listing, ObjectStore, Query, Remove, Write
 
@@ -64,6 +65,11 @@ class Store:
         prefix = self.objects.prefix
         return f"{prefix}{namespace}/{name}" if self._namespaced else prefix + name
 
+    def shown_key(self, target: Target, options: WriteOptions) -> str:
+        """The key as refusals of a write name it. As upstream, whose dry runs do not come to the root of the store."""
+        key = self.key(target.namespace, target.name)
+        return key[key.index(f"/{self.resource.stored_at}/") :] if options.dry_run else key
+
     def scope(self, namespace: str) -> str:
         """The prefix of a namespace's objects, or of all."""
         return f"{self.objects.prefix}{namespace}/" if namespace else self.objects.prefix
@@ -72,8 +78,11 @@ class Store:
 
     async def get(self, namespace: str, name: str, revision: Revision | None = None) -> Entry:
         key = self.key(namespace, name)
-        with storage_errors(self.resource.group_resource, name, wanted=revision or 0):
+        try:
             entry = await self.objects.get(key, revision)
+        except kv.StorageError:
+            with storage_errors(self.resource.group_resource, name, wanted=revision or 0):
+                raise
         if entry is None:
             raise errors.NotFound(self.resource.group_resource, name)
         return entry
@@ -140,7 +149,9 @@ class Store:
         )
         await self._admission.mutate(attributes)
         if self._namespaced and new["metadata"].get("namespace") != namespace:
-            raise errors.BadRequest(_OTHER_NAMESPACE)
+            if new["metadata"].get("namespace"):
+                raise errors.BadRequest(_OTHER_NAMESPACE)
+            new["metadata"]["namespace"] = namespace
         hooks = self.resource.hooks
         if hooks is not None:
             give_name(new["metadata"])
@@ -276,15 +287,15 @@ class Store:
         return entry, gone
 
 
-def check_uid(resource: Resource, key: str, new: Object, old: Object) -> None:
-    """An update that names a uid must name the stored object's."""
-    wanted, found = new["metadata"].get("uid"), old["metadata"].get("uid")
+def check_uid(resource: Resource, key: str, new: Object, old: Object | None) -> None:
+    """An update that names a uid must name the stored object's; one that creates the object must name none."""
+    wanted, found = new["metadata"].get("uid"), old["metadata"].get("uid") if old is not None else ""
     if wanted and wanted != found:
         why = (
             f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition "
             f"failed: UID in precondition: {wanted}, UID in object meta: {found}"
         )
-        raise errors.Conflict(resource.group_resource, old["metadata"].get("name", ""), why)
+        raise errors.Conflict(resource.group_resource, new["metadata"].get("name", ""), why)
 
 
 def goes_with_update(strategy: Strategy, new: Object) -> bool:

@@ -25,7 +25,8 @@ Make: TypeAlias = Callable[[], Any]
 
 # As many problems as upstream keeps.
 MAX_PROBLEMS = 100
-_EMPTIES: Mapping[type, type] = {list: EmptyList, dict: EmptyMap}
+_EMPTIES: Mapping[type, type] = {list: EmptyList, dict: EmptyMap, EmptyList: EmptyList, EmptyMap: EmptyMap}
+_SETTLED = frozenset((EmptyList, EmptyMap))  # what an earlier walk left
 
 
 class Compiled(NamedTuple):
@@ -57,24 +58,25 @@ def zero(type_: Type) -> Any:
     return compiled(type_).zero()
 
 
-def compiled(type_: Type) -> Compiled:
+def compiled(type_: Type, go_type: str = "") -> Compiled:
+    """`go_type` is what Go calls it, where that is known: `[]types.UID`, whose schema is one of strings."""
     found: Compiled | None = type_.compiled
     if found is None:
-        found = type_.compiled = _compile(type_)
+        found = type_.compiled = _compile(type_, go_type)
     return found
 
 
-def _compile(type_: Type) -> Compiled:
+def _compile(type_: Type, go_type: str) -> Compiled:
     if type_.kind == "object":
         return _Struct(type_).compiled()
     if type_.kind == "list":
-        return Compiled(list, _list(type_), _nothing)
+        return Compiled(list, _list(type_, go_type), _nothing)
     if type_.kind == "map":
-        return Compiled(dict, _map(type_), _nothing)
-    if type_.format.startswith("schema-or-"):
-        from kapi.schema.json_schema import schema_or  # only CRDs have these
+        return Compiled(dict, _map(type_, go_type), _nothing)
+    if type_.format == "json" or type_.format.startswith("schema-or-"):
+        from kapi.schema.json_schema import part_of_schema  # only CRDs have these
 
-        return schema_or(type_.format)
+        return part_of_schema(type_.format)
     accepts, check, empty = scalar(type_)
     return Compiled(accepts, check, lambda: empty)
 
@@ -121,7 +123,7 @@ class _Struct:
                     gone.append(key)
                     continue
                 if item.__class__ is not accepts and accepts is not None:
-                    if item is not None:
+                    if item is not None and item.__class__ not in _SETTLED:
                         raise TypeMismatch(item, go_type)
                 elif check is not None and item is not None:
                     settled = check(item, problems)
@@ -151,8 +153,9 @@ class _Struct:
         entries: dict[str, _Entry] = {}
         always: list[tuple[str, Make]] = []
         for name, field in self._type.fields.items():
-            found = compiled(field.type)
-            entries[name] = _Entry(found.accepts, _drops_empty(field), found.decode, _go_type(field))
+            go_type = _go_type(field)
+            found = compiled(field.type, go_type)
+            entries[name] = _Entry(found.accepts, _drops_empty(field), found.decode, go_type)
             make = _written_when_absent(field, found)
             if make is not None:
                 always.append((name, make))
@@ -197,23 +200,24 @@ def _written_when_absent(field: Field, found: Compiled) -> Make | None:
     return found.zero
 
 
-def _element(type_: Type) -> tuple[Compiled, str]:
+def _element(type_: Type, go_type: str, prefix: str) -> tuple[Compiled, str]:
     """The compiled type of a list's or map's elements, and what Go calls it."""
     element = type_.element
     if element is None:
         return Compiled(None, None, _nothing), ""
-    found = compiled(element)
+    name = go_type.removeprefix(prefix) if go_type.startswith(prefix) else go_name(element)
+    found = compiled(element, name)
     if element.format == "byte":
         found = found._replace(zero=str)  # as bytes without content are read back from the store
-    return found, go_name(element)
+    return found, name
 
 
-def _list(type_: Type) -> Decode:
+def _list(type_: Type, of: str) -> Decode:
     plan: list[tuple[Compiled, str]] = []
 
     def decode_list(value: list[Any], problems: list[str]) -> list[Any]:
         if not plan:
-            plan.append(_element(type_))
+            plan.append(_element(type_, of, "[]"))
         (accepts, check, make), go_type = plan[0]
         mark = len(problems)
         for index, item in enumerate(value):
@@ -233,12 +237,12 @@ def _list(type_: Type) -> Decode:
     return decode_list
 
 
-def _map(type_: Type) -> Decode:
+def _map(type_: Type, of: str) -> Decode:
     plan: list[tuple[Compiled, str]] = []
 
     def decode_map(value: dict[str, Any], problems: list[str]) -> dict[str, Any]:
         if not plan:
-            plan.append(_element(type_))
+            plan.append(_element(type_, of, "map[string]"))
         (accepts, check, make), go_type = plan[0]
         mark = len(problems)
         for key, item in value.items():

@@ -6,6 +6,7 @@ from typing import Any
 
 from kapi.schema.types import GoField
 
+_CONTAINERS = ("[]", "map[")
 _KINDS: dict[type, str] = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
 
 
@@ -31,6 +32,9 @@ class TypeMismatch(Exception):
         return cls(None, "", plain=message)
 
     def inside(self, struct: str, go: GoField | None, field: str) -> None:
+        if not self._struct and self._go_type == "string" and go is not None and go.type.startswith(_CONTAINERS):
+            # The strings of a list may be of a named type, which only the list's field tells.
+            self._go_type = go.type.rpartition("]")[2]
         # Bottom up: the innermost struct gives its name, every one its field.
         self._struct = self._struct or struct
         self._path[:0] = [*(go.via if go is not None else ()), field]

@@ -1,4 +1,4 @@
-"""The three odd types of a CRD's schema: a schema or a boolean, a schema or schemas, a schema or strings.
+"""The odd types of a CRD's schema: a schema or a boolean, a schema or schemas, a schema or strings, and any value.
 
 They read JSON on their own, so unknown fields inside them are dropped without a word.
 """
@@ -10,11 +10,14 @@ from typing import Any
 from kapi.schema.compile import Compiled, Decode, compiled
 from kapi.schema.errors import TypeMismatch
 from kapi.schema.loader import named_type
+from kapi.schema.structural_settle import normalize
 
 _PROPS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
 
 
-def schema_or(format: str) -> Compiled:
+def part_of_schema(format: str) -> Compiled:
+    if format == "json":
+        return Compiled(None, lambda value, _: normalize(value), lambda: None)
     if format == "schema-or-bool":
         return Compiled(None, _or_bool, lambda: False)
     return Compiled(None, _or_array if format == "schema-or-array" else _or_strings, lambda: None)

@@ -36,6 +36,8 @@ def validate(node: Structural, value: Any, old: Any = UNRELATED, base: str = "")
     if problems and old is not UNRELATED:
         problems.clear()
         check_of(node)(value, old, problems)
+    if node.has_additional:  # as upstream, which names what has no name of its own by what it stands in
+        return [make(suffix, base) for suffix, make in problems]
     return [make(suffix.removeprefix("."), base) for suffix, make in problems]
 
 
@@ -88,8 +90,11 @@ def _enum(allowed: list[Any] | tuple[Any, ...]) -> Judge | None:
     if not allowed:
         return None
     plain = [(e.__class__ is bool, e) for e in allowed if e is not None]
+    integers = [e for e in allowed if e.__class__ is int]
 
     def check(value: Any, problems: list[Problem]) -> int:
+        if value.__class__ is float and int(value) in integers:  # as upstream, which cuts the fraction off
+            return 1
         if value is None or (value.__class__ is bool, value) not in plain:
             problems.append(("", enum_problem(value, allowed)))
             return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import binascii
 import re
+import unicodedata
 from collections.abc import Callable
 from datetime import date
 from ipaddress import AddressValueError, IPv6Address
@@ -94,13 +95,17 @@ _is_hostname_text = re.compile(_HOSTNAME).match
 
 
 def _is_hostname(text: str) -> bool:
-    return bool(_is_hostname_text(text)) and len(text.encode()) <= 255 and all(len(p) < 64 for p in text.split("."))
+    # Symbols may stand where digits may.
+    plain = "".join("0" if unicodedata.category(c).startswith("S") else c for c in text)
+    short = all(len(label.encode()) < 64 for label in text.split("."))
+    return bool(_is_hostname_text(plain)) and short and len(text.encode()) <= 255
 
 
 _is_mac = _pattern(
     r"(?:[0-9a-fA-F]{2}(?::[0-9a-fA-F]{2}){5}(?:(?::[0-9a-fA-F]{2}){2}|(?::[0-9a-fA-F]{2}){14})?"
     r"|[0-9a-fA-F]{2}(?:-[0-9a-fA-F]{2}){5}(?:(?:-[0-9a-fA-F]{2}){2}|(?:-[0-9a-fA-F]{2}){14})?"
-    r"|[0-9a-fA-F]{4}(?:\.[0-9a-fA-F]{4}){2}(?:(?:\.[0-9a-fA-F]{4})|(?:\.[0-9a-fA-F]{4}){7})?)"
+    r"|[0-9a-fA-F]{4}(?:\.[0-9a-fA-F]{4}){2}(?:(?:\.[0-9a-fA-F]{4})|(?:\.[0-9a-fA-F]{4}){7})?"
+    r"|[0-9a-fA-F]{12}|[0-9a-fA-F]{16}|[0-9a-fA-F]{40})"
 )
 
 
@@ -165,7 +170,7 @@ _FORMATS: dict[str, Test] = {
     "uri": _is_uri,
     "email": _is_email,
     "hostname": _is_hostname,
-    "ipv4": _is_ipv4,
+    "ipv4": lambda text: _is_ipv4(text) or ("." in text and _is_ipv6(text)),
     "ipv6": _is_ipv6,
     "cidr": _is_cidr,
     "mac": _is_mac,
@@ -177,7 +182,7 @@ _FORMATS: dict[str, Test] = {
     "isbn10": _is_isbn10,
     "isbn13": _is_isbn13,
     "creditcard": _is_credit_card,
-    "ssn": _pattern(r"[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}"),
+    "ssn": _pattern(r"[0-9]{3}[- ][0-9]{2}[- ][0-9]{4}"),
     "hexcolor": _pattern(r"#?(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})"),
     "rgbcolor": _pattern(rf"rgb\(\s*{_COLOR}\s*,\s*{_COLOR}\s*,\s*{_COLOR}\s*\)"),
     "byte": _is_base64,

@@ -47,6 +47,7 @@ def _doubled_keys(names: tuple[str, ...], items: list[Any], path: str) -> Iterat
         for i in _seen_twice(keys):
             yield duplicate(f"{path}[{i}]", {} if keys[i] is _NO_KEY else {name: keys[i]})
         return
+    names = tuple(sorted(names))
     keys = [{name: item[name] for name in names if name in item} if item is not None else {} for item in items]
     yield from (duplicate(f"{path}[{i}]", keys[i]) for i in _seen_twice(keys))
 

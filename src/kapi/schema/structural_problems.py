@@ -18,6 +18,7 @@ Problem: TypeAlias = tuple[str, Make]  # the path's suffix, and what is wrong th
 
 
 def _at(path: str, base: str) -> str:
+    path = path.removeprefix(".")
     return f"{base}.{path}" if base and path else base or path or "<nil>"
 
 
@@ -42,9 +43,9 @@ def unfit(value: Any, text: str) -> Make:
     return lambda path, base: invalid(_at(path, base), value, f"{path} in body {text}")
 
 
-def not_positive(factor: Any) -> Make:
+def not_positive(factor: float, shown: str) -> Make:
     return lambda path, base: invalid(
-        _at(path, base), factor, f"factor MultipleOf declared for {path} must be positive: {factor}"
+        _at(path, base), factor, f"factor MultipleOf declared for {path} must be positive: {shown}"
     )
 
 

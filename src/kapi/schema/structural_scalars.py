@@ -155,7 +155,7 @@ def _check_factor(value: int | float, factor: float, type_: str, format_: str, p
         whole = value.__class__ is int
     unit = int(factor) if whole else factor
     if unit <= 0:
-        problems.append(("", not_positive(go_number(unit))))
+        problems.append(("", not_positive(unit, go_number(unit))))
         return
     fits = value % unit == 0 if whole else _is_nearly_whole(1 / unit * value if unit < 1 else value / unit)
     if not fits:

@@ -38,7 +38,8 @@ class _EmbeddedMalformed(Exception):
 
     @property
     def error(self) -> FieldError:
-        return invalid(self.suffix[1:], self.value, self.why)
+        shown = dict(sorted(self.value.items())) if isinstance(self.value, dict) else self.value
+        return invalid(self.suffix[1:], shown, self.why)
 
 
 def settle(node: Structural, obj: Object, *, forgiving: bool = False) -> list[str]:

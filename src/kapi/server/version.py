@@ -5,18 +5,20 @@ from __future__ import annotations
 import platform
 import sys
 
-MAJOR, MINOR = "1", "37"
+from kapi.api.features import NEWEST
+
+MAJOR, MINOR = "1", str(NEWEST)
 
 
-def version_info() -> dict[str, str]:
+def version_info(emulated: int = NEWEST, compatible: int = NEWEST - 1) -> dict[str, str]:
     """The fields of upstream's version.Info; what concerns a Go build tells of the Python that runs this."""
     return {
         "major": MAJOR,
         "minor": MINOR,
         "emulationMajor": MAJOR,
-        "emulationMinor": MINOR,
+        "emulationMinor": str(emulated),
         "minCompatibilityMajor": MAJOR,
-        "minCompatibilityMinor": str(int(MINOR) - 1),
+        "minCompatibilityMinor": str(compatible),
         "gitVersion": f"v{MAJOR}.{MINOR}.0",
         "gitCommit": "",
         "gitTreeState": "",

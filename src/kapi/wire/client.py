@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import re
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterable
@@ -163,7 +164,7 @@ class HTTPClient:
         except ConnectionResetError:
             raise CallError("EOF") from None
         except OSError as error:
-            raise CallError(f"dial tcp {_joined(host, port)}: {_dial_problem(error)}") from None
+            raise CallError(f"dial tcp {await _dialed(host, port)}: {_dial_problem(error)}") from None
         return connection
 
 
@@ -273,9 +274,19 @@ def _start(data: bytes) -> str:
     return data.split(b"\n", 1)[0].strip().decode("latin-1")
 
 
+async def _dialed(host: str, port: int) -> str:
+    """The first address of a host, which is the one that Go tells of."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return _joined(str(found[0][4][0]), port)
+
+
+# How asyncio tells of several addresses that failed; the first counts.
+_FAILED = re.compile(r"\[Errno (\d+)\] Connect call failed")
+
+
 def _dial_problem(error: OSError) -> str:
-    # asyncio gathers the failures of several addresses in one error without a number.
-    number = error.errno
+    first = _FAILED.search(str(error)) if error.errno is None else None
+    number = int(first[1]) if first is not None else error.errno
     if number is None:
         return f"connect: {error}"
     return f"connect: {os.strerror(number).lower()}" if number != errno.ETIMEDOUT else "i/o timeout"

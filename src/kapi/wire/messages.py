@@ -36,6 +36,13 @@ class Headers:
         value = index.get(name.encode())
         return None if value is None else value.decode("latin-1")
 
+    def mentions(self, name: bytes) -> bool:
+        """Whether a name may have this part in it; False is certain."""
+        index = self._index
+        if index is None:
+            index = self._index = dict(reversed(self.raw))
+        return name in b"".join(index)
+
     def get_all(self, name: str) -> list[str]:
         wanted = name.encode("latin-1")
         return [v.decode("latin-1") for k, v in self.raw if k == wanted]

@@ -147,6 +147,20 @@ def test_a_binding_names_its_policy_its_actions_and_at_most_one_kind_of_paramete
                 "<input>:1:1: undeclared reference to 'params' (in container '')\n | params.x\n | ^"
             ],
         ),
+        (
+            {"validations": [{"expression": "true || int('x') == 1"}]},
+            [
+                "spec.validations[0].expression: Internal error: program instantiation failed: "
+                "type conversion error from 'string' to 'int'"
+            ],
+        ),
+        (
+            {"variables": [{"name": "a", "expression": "'b'.find('[')"}], "validations": [{"expression": "true"}]},
+            [
+                "spec.variables[0].expression: Internal error: program instantiation failed: "
+                "error parsing regexp: missing closing ]: `[`"
+            ],
+        ),
     ],
 )
 def test_an_expression_compiles_to_the_type_that_is_needed(cluster: Any, spec: Any, wrong: list[str]) -> None:

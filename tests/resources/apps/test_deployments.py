@@ -26,6 +26,8 @@ def test_a_strategy_is_known_and_lets_something_move(api: Any, workload: Any) ->
         'spec.strategy: Unsupported value: {"Type":"Slowly","RollingUpdate":null}: '
         'supported values: "Recreate", "RollingUpdate"'
     ]
+    ordered = api.create(PATH, workload(strategy={"type": "Slowly", "rollingUpdate": {"maxSurge": "1%"}}))
+    assert '{"Type":"Slowly","RollingUpdate":{"MaxUnavailable":0,"MaxSurge":"1%"}}' in ordered.problems[0]
     stuck = api.create(PATH, workload(strategy={"rollingUpdate": {"maxSurge": 0, "maxUnavailable": "0%"}}))
     assert stuck.problems == [
         'spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "0%": may not be 0 when `maxSurge` is 0'
@@ -62,6 +64,14 @@ def test_the_selector_is_immutable(api: Any, workload: Any) -> None:
     assert api.put(f"{PATH}/web", changed).problems == [
         'spec.selector: Invalid value: {"matchLabels":{"a":"b","app":"web"}}: field is immutable'
     ]
+
+
+def test_a_selector_is_shown_as_its_type_orders_it(api: Any, workload: Any) -> None:
+    odd = {"matchExpressions": [{"values": ["x"], "key": "a"}], "matchLabels": {"app": "web"}}
+    assert api.create(PATH, workload(selector=odd)).problems[-1] == (
+        'spec.selector: Invalid value: {"matchLabels":{"app":"web"},'
+        '"matchExpressions":[{"key":"a","operator":"","values":["x"]}]}: invalid label selector'
+    )
 
 
 def test_the_generation_rises_with_the_spec_and_with_annotations_only(api: Any, workload: Any) -> None:
@@ -114,6 +124,25 @@ def test_scaling_changes_the_deployment_and_who_owns_its_replicas(api: Any, work
     assert (cells["Name"], cells["Desired"], cells["Available"]) == ("web", 4, 0)
 
 
+def test_a_scale_is_of_the_object_that_the_path_names(api: Any, workload: Any) -> None:
+    api.made(PATH, workload())
+    at = f"{PATH}/web/scale"
+
+    def scale(**metadata: str) -> dict[str, Any]:
+        return {"metadata": {"name": "web", **metadata}, "spec": {"replicas": 2}}
+
+    elsewhere = api.put(at, scale(namespace="elsewhere"))
+    assert (elsewhere.status, elsewhere.body["message"]) == (
+        400,
+        "the namespace of the provided object does not match the namespace sent on the request",
+    )
+    another = api.put(f"{at}?dryRun=All", scale(uid="another"))
+    assert another.status == 409
+    assert f"Key: /deployments/{api.namespace}/web, ResourceVersion: 0" in another.body["message"]
+    odd = api.put(f"{PATH}/missing/scale", scale())
+    assert (odd.status, odd.body["reason"]) == (400, "BadRequest"), "the body is judged before the object is looked for"
+
+
 def test_a_stale_scale_is_a_conflict(api: Any, workload: Any) -> None:
     stale = api.made(PATH, workload())["metadata"]["resourceVersion"]
     api.patch(f"{PATH}/web", {"metadata": {"labels": {"a": "b"}}})
@@ -139,3 +168,12 @@ def test_the_columns_show_replicas_and_what_runs_in_them(api: Any, workload: Any
     assert (cells["Ready"], cells["Up-to-date"], cells["Available"]) == ("2/3", 1, 0)
     assert (cells["Containers"], cells["Images"]) == ("web", "nginx:1.27")
     assert cells["Selector"] == "app=web,app in (web)"
+
+
+def test_an_update_is_warned_about_its_template_whatever_it_changes(api: Any, workload: Any) -> None:
+    wanted = workload()
+    wanted["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = -1
+    api.made(PATH, wanted)
+    (warning,) = api.patch(f"{PATH}/web", {"spec": {"minReadySeconds": 1}}).warnings
+    assert warning.startswith("spec.template.spec.terminationGracePeriodSeconds: must be >= 0")
+    assert api.patch(f"{PATH}/web", {"metadata": {"labels": {"a": "b"}}}).warnings == []

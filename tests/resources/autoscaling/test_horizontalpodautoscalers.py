@@ -157,3 +157,36 @@ def test_no_policies_are_completed_and_an_empty_list_of_them_is_refused(api: Any
     ]
     made = api.made(V2, scaler(behavior={"scaleDown": {}}))
     assert made["spec"]["behavior"]["scaleDown"]["policies"] == [{"type": "Percent", "value": 100, "periodSeconds": 15}]
+
+
+def test_annotations_that_stand_for_fields_are_nothing_to_the_version_that_has_the_fields(api: Any) -> None:
+    annotated = scaler() | {"metadata": {"name": "web", "annotations": {METRICS: "[]", "mine": "kept"}}}
+    made = api.made(V2, annotated)["metadata"]
+    assert made["annotations"] == {"mine": "kept"}
+    assert METRICS not in json.dumps(made["managedFields"])
+
+
+def test_a_behavior_of_the_old_version_is_completed_as_it_is_stored(api: Any) -> None:
+    rules = {"scaleUp": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 10}]}}
+    made = api.made(V1, scaler() | {"metadata": {"name": "web", "annotations": {BEHAVIOR: json.dumps(rules)}}})
+    assert json.loads(made["metadata"]["annotations"][BEHAVIOR])["ScaleUp"]["SelectPolicy"] == "Max"
+    assert api.get(f"{V2}/web")["spec"]["behavior"]["scaleDown"]["selectPolicy"] == "Max"
+
+
+def apply(api: Any, path: str, manager: str, **spec: Any) -> Any:
+    """Apply through one of the versions, by force."""
+    config = scaler(**spec) | {"apiVersion": path.partition(":")[0], "kind": "HorizontalPodAutoscaler"}
+    url = f"{path}/web?fieldManager={manager}&force=true"
+    answer = api.call("PATCH", url, config, content_type="application/apply-patch+yaml")
+    assert answer.status in (200, 201), answer.body
+    return answer.body
+
+
+def test_what_is_owned_in_one_version_is_compared_in_that_version(api: Any) -> None:
+    apply(api, V1, "one", targetCPUUtilizationPercentage=50)
+    apply(api, V2, "two", maxReplicas=9)
+    made = apply(api, V1, "one")
+    one, two = (entry["fieldsV1"]["f:spec"] for entry in made["metadata"]["managedFields"])
+    assert one == {"f:maxReplicas": {}, "f:scaleTargetRef": {}}, "the reference is one value to this version"
+    assert two == {"f:scaleTargetRef": {"f:apiVersion": {}, "f:kind": {}, "f:name": {}}}
+    assert made["spec"]["targetCPUUtilizationPercentage"] == 50, "to v2 its metrics are there, with or without it"

@@ -22,6 +22,13 @@ def test_a_job_with_labels_keeps_them(api: Any, job: Any) -> None:
     assert api.made(PATH, wanted)["metadata"]["labels"] == {"a": "b"}
 
 
+def test_a_name_that_makes_no_label_is_refused_where_it_would_be_one(api: Any, job: Any) -> None:
+    wanted = job()
+    wanted["metadata"]["name"] = "n" * 64
+    (problem,) = api.create(PATH, wanted).problems
+    assert problem.startswith("spec.template.labels: ") and problem.endswith("must be no more than 63 bytes")
+
+
 def test_labels_that_contradict_the_generated_ones_are_refused(api: Any, job: Any) -> None:
     wanted = job()
     wanted["spec"]["template"]["metadata"] = {"labels": {"job-name": "other"}}

@@ -67,8 +67,18 @@ def test_what_the_newer_api_told_cannot_be_changed_through_it(api: Any) -> None:
     assert api.put(f"{NEW}/e", {**made, "reason": "Other"}).problems == [
         'reason: Invalid value: "Other": field is immutable'
     ]
+    about = api.put(f"{NEW}/e", {name: value for name, value in made.items() if name != "regarding"}).problems
+    assert about[1].startswith('involvedObject: Invalid value: {"Kind":"","Namespace":""')
     series = {"count": 2, "lastObservedTime": "2024-05-01T11:00:00.000000Z"}
     assert api.put(f"{NEW}/e", {**made, "series": series}).status == 200
+
+
+def test_who_writes_through_one_api_makes_it_forget_the_managers_in_the_other(api: Any) -> None:
+    api.made(NEW, new_event(api, note="hello"))
+    (only,) = api.patch(f"{OLD}/e?fieldManager=other", {"message": "bye"}).body["metadata"]["managedFields"]
+    assert (only["apiVersion"], only["fieldsV1"]) == ("v1", {"f:message": {}})
+    unchanged = api.patch(f"{NEW}/e", {"note": "bye"}).body["metadata"]
+    assert "managedFields" not in unchanged
 
 
 def test_each_api_selects_by_its_own_field_names(api: Any) -> None:

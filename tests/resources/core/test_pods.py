@@ -41,6 +41,33 @@ def test_a_pod_without_a_service_account_to_run_as_is_forbidden(namespace: Any) 
     )
 
 
+def test_an_account_s_name_that_no_account_can_have_is_forbidden_too(pods: Any) -> None:
+    status, answer = pods.client.call("POST", pods.path("pods"), pod(serviceAccountName="a/b"))
+    assert (status, answer["message"]) == (
+        403,
+        f'pods "web" is forbidden: error looking up service account {pods.name}/a/b: '
+        "invalid resource name \"a/b\": [may not contain '/']",
+    )
+
+
+def test_a_runtime_class_that_cannot_be_asked_for_is_upstream_s_own_failure(pods: Any) -> None:
+    for name, why in (
+        ("", "resource name may not be empty"),
+        ("..", "invalid resource name \"..\": [may not be '..']"),
+    ):
+        status, answer = pods.client.call("POST", pods.path("pods"), pod(runtimeClassName=name))
+        assert (status, answer["message"]) == (500, why)
+
+
+def test_a_lifecycle_is_dropped_with_a_stop_signal_that_is_all_it_says(pods: Any) -> None:
+    containers = [
+        {"name": "a", "image": "i", "lifecycle": {"stopSignal": "SIGTERM"}},
+        {"name": "b", "image": "i", "lifecycle": {}},
+    ]
+    a, b = made(pods, containers=containers)["spec"]["containers"]
+    assert ("lifecycle" in a, b["lifecycle"]) == (False, {})
+
+
 def test_a_pod_gets_the_token_of_its_account_unless_it_declines(pods: Any) -> None:
     spec = made(pods, automountServiceAccountToken=None)["spec"]
     (volume,) = spec["volumes"]
@@ -173,6 +200,11 @@ def test_addresses_in_the_status_agree(pods: Any) -> None:
     two = {"status": {"podIPs": [{"ip": "10.0.0.1"}, {"ip": "10.0.0.2"}]}}
     (problem,) = pods.messages("PATCH", path, two, **MERGE)
     assert problem.endswith("may specify no more than one IP for each IP family")
+    broken = {"status": {"podIPs": [{"ip": "10.0.0.1"}, {"ip": "a:b"}]}}
+    assert [text.partition(": ")[2] for text in pods.messages("PATCH", path, broken, **MERGE)][1:] == [
+        "Internal error: failed to check for dual stack with error:invalid IP[1]: a:b",
+        'Invalid value: [{"IP":"10.0.0.1"},{"IP":"a:b"}]: may specify no more than one IP for each IP family',
+    ]
 
 
 def test_ephemeral_containers_are_added_for_good(pods: Any) -> None:
@@ -188,6 +220,10 @@ def test_ephemeral_containers_are_added_for_good(pods: Any) -> None:
         'spec.ephemeralContainers[0].name: Duplicate value: "web"',
         "spec.ephemeralContainers[0].ports: Forbidden: cannot be set for an Ephemeral Container",
     ]
+    empty = {"spec": {"ephemeralContainers": [{"name": "e", "image": "a", "resources": {}, "lifecycle": {}}]}}
+    assert pods.messages("PATCH", path, empty, **STRATEGIC) == [
+        "spec.ephemeralContainers[0].lifecycle: Forbidden: cannot be set for an Ephemeral Container"
+    ]
 
 
 def test_a_resize_changes_cpu_and_memory_within_the_quality_of_service(pods: Any) -> None:
@@ -202,6 +238,9 @@ def test_a_resize_changes_cpu_and_memory_within_the_quality_of_service(pods: Any
     assert (status, answer["spec"]["containers"][0]["resources"]["limits"]) == (200, {"cpu": "300m"})
     assert pods.messages("PATCH", path, patch(limits={"cpu": None}), **STRATEGIC) == [
         "spec.containers[0].resources.limits: Forbidden: resource limits cannot be removed"
+    ]
+    assert pods.messages("PATCH", path, {"spec": {"resources": {"limits": {}}}}, **MERGE) == [
+        "spec: Forbidden: only cpu and memory resources are mutable"
     ]
 
 
@@ -229,6 +268,10 @@ def test_a_binding_gives_an_unassigned_pod_its_node(pods: Any) -> None:
 
     status, answer = pods.client.call("POST", path, binding("n1", "other"))
     assert (status, answer["message"]) == (400, "name in URL does not match name in Binding object")
+    foreign = binding("n1")
+    foreign["metadata"]["uid"] = "another"
+    assert pods.client.call("POST", path, foreign)[0] == 409
+    assert pods.client.call("POST", pods.path("bindings?dryRun=All"), foreign)[0] == 201
     assert pods.client.call("POST", path, binding("n1"))[0] == 201
     bound = pods.client.get(pods.path("pods", "web"))
     assert (bound["spec"]["nodeName"], bound["status"]["conditions"][0]["type"]) == ("n1", "PodScheduled")
@@ -332,6 +375,18 @@ def test_a_command_needs_a_pod_with_a_node(pods: Any) -> None:
     assert (status, answer["message"]) == (400, "pod web does not have a host assigned")
 
 
+@pytest.mark.parametrize(
+    ("ports", "why"),
+    [("80,x", 'parsing "x": invalid syntax'), ("-1", 'parsing "-1": invalid syntax'), ("65536", "value out of range")],
+)
+def test_ports_to_forward_are_numbers(pods: Any, ports: str, why: str) -> None:
+    made(pods)
+    status, answer = pods.client.call("POST", f"{pods.path('pods', 'web')}/portforward?ports={ports}")
+    assert status == 400
+    assert answer["message"].startswith("cannot convert to []int32: strconv.ParseUint: parsing ")
+    assert answer["message"].endswith(why)
+
+
 def test_a_mirror_pod_names_its_node(pods: Any) -> None:
     sent = pod()
     sent["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}
@@ -345,3 +400,24 @@ def test_a_node_cannot_be_named_while_gates_are_closed(pods: Any) -> None:
     assert problems(pods, nodeName="n1", schedulingGates=[{"name": "a"}]) == [
         "spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared"
     ]
+
+
+def test_an_eviction_is_refused_for_options_that_a_deletion_would_be(pods: Any) -> None:
+    pods.client.create(pods.path("pods"), pod())
+    path = f"{pods.path('pods', 'web')}/eviction"
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "web"}}
+
+    def asked(query: str = "?dryRun=All", **options: Any) -> tuple[int, Any]:
+        status, answer = pods.client.call("POST", path + query, eviction | {"deleteOptions": options})
+        return status, answer.get("message")
+
+    assert asked(propagationPolicy="Odd") == (
+        422,
+        'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Unsupported value: "Odd": '
+        'supported values: "Foreground", "Background", "Orphan", "nil"',
+    )
+    assert asked(dryRun=["Odd"]) == (500, "Non-matching dry-run options in request and content: [All] and [Odd]")
+    assert asked("", dryRun=["Odd"])[0] == 422
+    elsewhere = eviction | {"metadata": {"name": "web", "namespace": "elsewhere"}}
+    assert pods.client.call("POST", path, elsewhere)[0] == 400
+    assert pods.client.call("POST", path, eviction | {"apiVersion": "policy/v1beta1"})[0] == 201

@@ -27,6 +27,17 @@ def test_a_template_is_given_the_defaults_of_a_spec_but_not_those_of_a_pod(names
     assert made["metadata"]["generation"] == 1
 
 
+def test_what_apply_s_schema_takes_but_the_template_does_not_is_upstream_s_own_failure(namespace: Any) -> None:
+    sent = template(activeDeadlineSeconds=1.5)
+    path = namespace.path("podtemplates", "t") + "?fieldManager=m"
+    status, answer = namespace.client.call("PATCH", path, sent, **{"content-type": "application/apply-patch+yaml"})
+    assert (status, answer["message"]) == (
+        500,
+        "failed to convert new object (/t; /v1, Kind=PodTemplate) to proper version: unable to convert unstructured "
+        "object to /v1, Kind=PodTemplate: cannot convert float64 to int64",
+    )
+
+
 def test_its_generation_rises_with_the_template_only(namespace: Any) -> None:
     namespace.client.create(namespace.path("podtemplates"), template())
     path = namespace.path("podtemplates", "t")

@@ -85,3 +85,27 @@ def test_components_are_asked_when_their_status_is(cluster: Any) -> None:
     assert health.keys() == {"scheduler", "controller-manager", "etcd-0"} and health["etcd-0"] == "True"
     missing = cluster.call("GET", "v1:componentstatuses/none")
     assert (missing.status, missing.body["message"]) == (404, 'componentstatus "none" not found')
+
+
+def test_an_update_that_would_create_names_no_uid(api: Any) -> None:
+    lease = {"metadata": {"name": "l", "uid": "mine"}, "spec": {}}
+    refused = api.put("coordination.k8s.io/v1:leases/l", lease)
+    assert refused.status == 409
+    assert refused.body["message"].endswith("UID in precondition: mine, UID in object meta: ")
+    del lease["metadata"]["uid"]
+    assert api.put("coordination.k8s.io/v1:leases/l", lease).status == 201
+
+
+@pytest.mark.parametrize(
+    ("path", "spec", "status"),
+    [
+        ("coordination.k8s.io/v1:leases", {}, 201),
+        ("policy/v1:poddisruptionbudgets", {"minAvailable": 1}, 201),
+        ("v1:serviceaccounts", None, 422),
+    ],
+)
+def test_not_every_kind_wants_finalizers_with_a_domain(api: Any, path: str, spec: Any, status: int) -> None:
+    made = api.create(path, {"metadata": {"name": "f", "finalizers": ["mine"]}, **({"spec": spec} if spec else {})})
+    assert made.status == status, made.body
+    if status == 201:
+        assert api.patch(f"{path}/f", {"metadata": {"labels": {"a": "b"}}}).status == 200

@@ -9,6 +9,8 @@ CLASSES = "node.k8s.io/v1:runtimeclasses"
 
 def test_the_handler_is_named_and_stays(cluster: Any) -> None:
     assert cluster.problems(CLASSES, {"kind": "RuntimeClass"}) == ["handler: Required value"]
+    (long,) = cluster.problems(CLASSES, {"kind": "RuntimeClass", "handler": "h" * 64})
+    assert long.endswith("must be no more than 63 bytes"), "a declared rule counts bytes"
     made = cluster.made(CLASSES, {"kind": "RuntimeClass", "handler": "runc"})
     assert cluster.put(CLASSES, {**made, "handler": "kata"}).problems == [
         "handler: Invalid value: null: field is immutable"

@@ -20,7 +20,13 @@ DIGEST = "@sha256:" + "0123456789abcdef" * 4
         ("example.com:5000/team/app:v1", "IfNotPresent"),
         ("nginx" + DIGEST, "IfNotPresent"),
         ("nginx:latest" + DIGEST, "Always"),
+        ("nginx:latest@sha256:0123456789abcdef0123456789abcdef", "IfNotPresent"),
         ("Not An Image", "IfNotPresent"),
+        ("a" * 247, "Always"),
+        ("a" * 248, "IfNotPresent"),
+        ("example.com/" + "a" * 255, "Always"),
+        ("docker.io/" + "a" * 255, "IfNotPresent"),
+        ("0" * 64, "IfNotPresent"),
     ],
 )
 def test_an_image_is_pulled_always_when_its_tag_may_move(image: str, policy: str) -> None:

@@ -97,7 +97,10 @@ def test_names_of_containers_are_unique_among_all_kinds() -> None:
             {"livenessProbe": {"exec": {"command": ["x"]}, "successThreshold": 2}},
             ["livenessProbe.successThreshold: Invalid value: 2: must be 1"],
         ),
-        ({"readinessProbe": {"tcpSocket": {"port": ""}}}, ["readinessProbe.tcpSocket.port"]),
+        (
+            {"readinessProbe": {"tcpSocket": {"port": ""}}},
+            ['readinessProbe.tcpSocket.port: Invalid value: "": must contain only alpha-numeric characters'],
+        ),
         (
             {"lifecycle": {"preStop": {"sleep": {"seconds": 31}}}},
             [
@@ -159,6 +162,20 @@ def test_privileged_containers_are_the_cluster_s_choice() -> None:
             [
                 "projected.sources[0].serviceAccountToken.expirationSeconds: Invalid value: 1: may not specify a "
                 "duration less than 10 minutes"
+            ],
+        ),
+        (
+            {"projected": {"sources": [{"clusterTrustBundle": {"name": "a/b:c", "path": "p"}}]}},
+            [
+                'projected.sources[0].clusterTrustBundle.name: Invalid value: "a/b:c": not a valid '
+                "clustertrustbundlename: ClusterTrustBundle for signerName a/b must be named with prefix a:b:"
+            ],
+        ),
+        (
+            {"projected": {"sources": [{"clusterTrustBundle": {"signerName": "a/b", "path": "p"}}]}},
+            [
+                'projected.sources[0].clusterTrustBundle.signerName: Invalid value: "a": should be a domain with at '
+                "least two segments separated by dots"
             ],
         ),
         ({"csi": {"driver": "x" * 64}}, ["csi.driver: Too long: may not be more than 63 bytes"]),
@@ -229,6 +246,12 @@ def test_sysctls_of_the_host_are_not_a_pod_s_to_set() -> None:
 def test_nameservers_are_addresses(server: str, problem: str) -> None:
     expected = [f'spec.dnsConfig.nameservers[0]: Invalid value: "{server}": {problem}'] if problem else []
     assert problems(dnsConfig={"nameservers": [server]}) == expected
+
+
+def test_a_search_path_may_begin_with_an_underscore() -> None:
+    (problem,) = problems(dnsConfig={"searches": ["_tcp.example.com", ".", " "]})
+    assert problem.startswith('spec.dnsConfig.searches[2]: Invalid value: " ": a lowercase RFC 1123 subdomain')
+    assert problem.endswith(r"'_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')")
 
 
 def test_what_containers_request_together_fits_into_the_pod() -> None:

@@ -78,8 +78,3 @@ def test_an_annotation_that_has_become_a_field_is_told() -> None:
     assert warned({key: "unconfined"}) == [
         f'spec.template.metadata.annotations[{key}]: deprecated since v1.30; use the "appArmorProfile" field instead'
     ]
-
-
-def test_a_template_that_stays_as_it_was_is_not_warned_about_again() -> None:
-    template = {"metadata": {}, "spec": {"containers": [], "terminationGracePeriodSeconds": -1}}
-    assert template_warnings(template, "t", template) == []

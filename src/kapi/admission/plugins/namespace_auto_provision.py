@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from kapi.admission.chain import Hook, mutating
 from kapi.admission.lookup import Lookup
+from kapi.admission.refusal import forbidden
 from kapi.admission.resources import NAMESPACES
 from kapi.admission.services import Services
-from kapi.api.errors import AlreadyExists
+from kapi.api.errors import AlreadyExists, APIError
 from kapi.api.objects import Object
 from kapi.registry.attributes import Attributes
 from kapi.registry.options import WriteOptions
@@ -35,6 +36,8 @@ class NamespaceAutoProvision:
             await store.create(attributes.call, "", new, WriteOptions())
         except AlreadyExists:
             return
+        except APIError as error:
+            raise forbidden(attributes, error.message) from None
 
 
 def build(services: Services, _: Object | None) -> NamespaceAutoProvision:

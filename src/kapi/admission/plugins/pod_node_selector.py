@@ -10,6 +10,7 @@ from kapi.admission.refusal import Failed
 from kapi.admission.resources import NAMESPACES, PODS
 from kapi.admission.services import Services
 from kapi.api.errors import Forbidden, InternalError
+from kapi.api.fields import invalid
 from kapi.api.names import label_key, label_value
 from kapi.api.objects import Object
 from kapi.registry.attributes import Attributes
@@ -66,12 +67,14 @@ def _labels(selector: str) -> dict[str, str]:
     if not selector:
         return found
     for term in selector.split(","):
-        key, equals, value = (part.strip() for part in term.partition("="))
-        if not equals or "=" in value:
-            raise Failed(f"invalid selector: [{term}]")
-        problems = label_key(key) or label_value(value)
-        if problems:
-            raise Failed(f"invalid selector: [{term}]: {problems[0]}")
+        parts = term.split("=")
+        if len(parts) != 2:
+            raise Failed(f"invalid selector: [{' '.join(parts)}]")
+        key, value = (part.strip() for part in parts)
+        if problems := label_key(key):
+            raise Failed(str(invalid("<nil>", key, "; ".join(problems))))
+        if problems := label_value(value):
+            raise Failed(str(invalid(f"[{key}]", value, "; ".join(problems))))
         found[key] = value
     return found
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable
 
 from kapi.admission.chain import Hook, mutating, validating
-from kapi.admission.lookup import Lookup, decoded
+from kapi.admission.lookup import Lookup, decoded, unaskable
 from kapi.admission.refusal import forbidden
 from kapi.admission.resources import PODS, RUNTIME_CLASSES
 from kapi.admission.services import Services
 from kapi.admission.tolerations import merged
+from kapi.api.errors import APIError
 from kapi.api.objects import Object
 from kapi.api.quantity import Quantity
 from kapi.registry.attributes import Attributes
@@ -58,7 +59,10 @@ class RuntimeClass:
             raise forbidden(attributes, _DIFFERS)
 
     async def _class(self, attributes: Attributes, name: str) -> Object:
-        entry = await self._lookup.get(RUNTIME_CLASSES, "", name) if name else None
+        why = unaskable(name)
+        if why:
+            raise APIError(why)
+        entry = await self._lookup.get(RUNTIME_CLASSES, "", name)
         if entry is None:
             raise forbidden(attributes, f'pod rejected: RuntimeClass "{name}" not found')
         return decoded(entry)

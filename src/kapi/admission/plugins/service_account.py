@@ -7,10 +7,11 @@ import random
 from collections.abc import Awaitable, Iterator
 
 from kapi.admission.chain import Hook, mutating, validating
-from kapi.admission.lookup import Lookup, decoded
+from kapi.admission.lookup import Lookup, decoded, unaskable
 from kapi.admission.refusal import forbidden as _refused
 from kapi.admission.resources import PODS, SERVICE_ACCOUNTS
 from kapi.admission.services import Services
+from kapi.api.errors import APIError
 from kapi.api.objects import Object
 from kapi.registry.attributes import Attributes
 
@@ -81,13 +82,16 @@ class ServiceAccount:
         return None if entry is None else decoded(entry)
 
     async def _found(self, attributes: Attributes, name: str) -> Object:
+        place = f"{attributes.namespace}/{name}"
+        why = unaskable(name)
+        if why:
+            raise _refused(attributes, f"error looking up service account {place}: {why}")
         for pause in (0.0, *(_PAUSES if name == _DEFAULT else ())):
             if pause:
                 await asyncio.sleep(pause)
             entry = await self._lookup.get(SERVICE_ACCOUNTS, attributes.namespace, name)
             if entry is not None:
                 return decoded(entry)
-        place = f"{attributes.namespace}/{name}"
         raise _refused(attributes, f'error looking up service account {place}: serviceaccount "{name}" not found')
 
 
@@ -165,7 +169,9 @@ def _check_references(
             for where, name in _environment_secrets(container):
                 if name not in listed:
                     what = f"{shown} {container.get('name', '')} with {where}referencing"
-                    raise _refused(attributes, f'{what} secret.secretName="{name}" {tail} secret')
+                    why = f'{what} secret.secretName="{name}" {tail} secret'
+                    # As upstream: of an ephemeral container it is told as a failure of the server.
+                    raise APIError(why) if attributes.subresource else _refused(attributes, why)
     if kinds is _CONTAINERS:
         pulled = {s.get("name") for s in account.get("imagePullSecrets") or ()}
         for i, secret in enumerate(spec.get("imagePullSecrets") or ()):

@@ -8,6 +8,7 @@ from typing import Any
 from kapi.admission.evaluation import Evaluation, Expression, OutOfBudget, Scope
 from kapi.admission.match_conditions import MatchConditions
 from kapi.admission.patience import Patience
+from kapi.admission.policy.natives import native
 from kapi.api.errors import InternalError
 from kapi.api.objects import Object
 from kapi.cel.conversions import to_json
@@ -68,14 +69,14 @@ class Mutator:
         if result.error:
             raise MutationFailed(result.error)
         if self._applies[index]:
-            return _settled(_applied(seen["object"], result.value, shape_of(type_)), resource, type_)
+            return _settled(_applied(seen["object"], result.value, shape_of(type_)), resource, type_, applied=True)
         try:
             new = json_patch.apply(seen["object"], [_operation(step) for step in result.value])
         except TestDoesNotHold:
             return dict(seen["object"])
         except PatchError as error:
             raise MutationFailed(f"JSON Patch: {error}") from None
-        return _settled(new, resource, type_)
+        return _settled(new, resource, type_, applied=False)
 
 
 def _check_names(value: Any) -> None:
@@ -101,8 +102,12 @@ def _operation(step: Object) -> Object:
 
 def _applied(live: Object, configuration: Any, shape: Shape) -> Object:
     _check_names(configuration)
-    patch = {**to_json(configuration), "apiVersion": live["apiVersion"], "kind": live["kind"]}
-    misfits = problems(patch, shape)
+    named = {"apiVersion": live["apiVersion"], "kind": live["kind"]}
+    try:
+        patch = {**to_json(configuration), **named}
+    except EvaluationError:
+        raise MutationFailed("invalid return type: *dynamic.ObjectVal") from None
+    misfits = problems({**native(configuration), **named}, shape)
     if misfits:
         raise MutationFailed(f"error applying patch: failed to convert patch object to typed object: {misfits}")
     atomic = ", ".join(_atomics(patch, shape, ""))
@@ -128,18 +133,25 @@ def _atomics(value: Any, shape: Shape, path: str) -> Iterator[str]:
             yield from _atomics(item, shape.element, f"{path}[{i}]")
 
 
-def _settled(new: Any, resource: Resource, type_: Type) -> Object:
-    """The object, checked by its type and defaulted, as if it had been sent."""
+def _settled(new: Any, resource: Resource, type_: Type, *, applied: bool) -> Object:
+    """The object, checked by its type and defaulted, as if it had been sent. What was `applied` is no one's text."""
     if resource.untyped is not None:
         resource.untyped.settle(new)
     else:
         try:
             paths = decode(type_, new)
         except TypeMismatch as error:
-            raise InternalError(str(error)) from None
+            raise _misfit(error, resource) if applied else InternalError(str(error)) from None
         if paths:
             raise InternalError(strict_message([unknown(path) for path in paths]))
     if resource.strategy.default is not None and type_ is resource.schema:
         resource.strategy.default(new)
     settled: Object = new
     return settled
+
+
+def _misfit(error: TypeMismatch, resource: Resource) -> MutationFailed:
+    """What is of the right kind, and yet does not fit: a fraction where a whole number is needed."""
+    group, version = resource.group_version
+    why = "cannot convert float64 to int64" if error.is_number else str(error)
+    return MutationFailed(f"unable to convert unstructured object to {group}/{version}, Kind={resource.kind}: {why}")

@@ -20,7 +20,7 @@ from kapi.api.fields import go_quote
 from kapi.api.names import label_key
 from kapi.api.objects import Object
 from kapi.api.uid import new_uid
-from kapi.proxy.hook_clients import USER_AGENT
+from kapi.proxy.hook_clients import USER_AGENT, NoClient
 from kapi.proxy.reviews import ReviewError, send_review
 from kapi.registry.attributes import Attributes
 from kapi.telemetry.log import log
@@ -76,6 +76,8 @@ async def ask(webhook: Webhook, attributes: Attributes, match: Match, services: 
     }
     try:
         response = await _send(webhook, attributes, review, services)
+    except NoClient as error:
+        raise WebhookFailed(webhook, f"could not get REST client: {error}") from None
     except (ReviewError, CallError) as error:
         code = error.code if isinstance(error, ReviewError) else 0
         raise WebhookFailed(webhook, f"failed to call webhook: {error}", code) from None

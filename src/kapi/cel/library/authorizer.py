@@ -156,5 +156,4 @@ def library() -> Library:
             "allowed": (method("decision_allowed", (DECISION,), BOOL, lambda decision: decision.allowed),),
             "reason": (method("decision_reason", (DECISION,), STRING, lambda decision: decision.reason),),
         },
-        types={t.name: t for t in (AUTHORIZER, PATH_CHECK, GROUP_CHECK, RESOURCE_CHECK, DECISION)},
     )

@@ -11,11 +11,13 @@ from kapi.cel.ast import Call, ListExpr, Literal, MapExpr, Node
 from kapi.cel.conversions import to_string
 from kapi.cel.source import Issue
 from kapi.cel.types import CelType, is_dyn
-from kapi.cel.values import CostLimitExceeded, EvaluationError, Uint, runtime_type
+from kapi.cel.values import INT_MAX, EvaluationError, Uint, runtime_type
 
 _PRECISION = 6
-# Upstream sets no bound here; more places would only serve to fill memory.
-_MAX_PRECISION_DIGITS = 4
+# No double has more places; upstream keeps the number of them in a byte.
+_MAX_PLACES = 1100
+_PLACES_MODULUS = 256
+_MAX_DIGITS = 20
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _TEXTUAL = frozenset(
     {"list", "map", "int", "uint", "double", "bool", "string", "timestamp", "bytes", "duration", "type", "null"}
@@ -77,15 +79,19 @@ def _parse_clause(template: str, position: int) -> tuple[str, int | None, int]:
             raise _unparsable("error while parsing precision: could not find end of precision specifier")
         digits = template[position + 1 : end]
         if not digits:
-            reason = 'error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax'
-            raise _unparsable(f"error while parsing precision: {reason}")
-        if len(digits) > _MAX_PRECISION_DIGITS:
-            raise CostLimitExceeded
+            raise _bad_precision(digits, "invalid syntax")
+        if len(digits) > _MAX_DIGITS or int(digits) > INT_MAX:
+            raise _bad_precision(digits, "value out of range")
         precision, position = int(digits), end
     clause = template[position]
     if clause != "X" and clause not in _KINDS:
         raise _unparsable(f'unrecognized formatting clause "{clause}"')
     return clause, precision, position + 1
+
+
+def _bad_precision(digits: str, why: str) -> EvaluationError:
+    reason = f'error while converting precision to integer: strconv.Atoi: parsing "{digits}": {why}'
+    return _unparsable(f"error while parsing precision: {reason}")
 
 
 def _unparsable(reason: str) -> EvaluationError:
@@ -108,25 +114,41 @@ def _clause(value: Any, clause: str, precision: int | None) -> str:
             return _text(value)
         case "d":
             return to_string(value)
-        case "f" | "e":
-            return _decimal(_NOT_FINITE[value] if isinstance(value, str) else value, clause, precision)
+        case "f":
+            return _fixed(_NOT_FINITE[value] if isinstance(value, str) else value, precision)
+        case "e":
+            return _scientific(_NOT_FINITE[value] if isinstance(value, str) else value)
         case "x" | "X":
             return _hex(value, clause)
     return format(int(value), clause)
 
 
-def _decimal(value: float, clause: str, precision: int | None) -> str:
+def _fixed(value: float, precision: int | None) -> str:
+    if not math.isfinite(value):
+        return _not_finite(value)
     places = _PRECISION if precision is None else precision
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "∞" if value > 0 else "-∞"
-    if clause == "f":
-        return f"{value:,.{places}f}"
-    mantissa, exponent = f"{value:.{places}e}".split("e")
+    text = f"{value:,.{min(places, _MAX_PLACES)}f}"
+    if places < _PLACES_MODULUS:
+        return text
+    whole, _, fraction = text.partition(".")
+    fraction = fraction.rstrip("0").ljust(places % _PLACES_MODULUS, "0")
+    return f"{whole}.{fraction}" if fraction else whole
+
+
+def _scientific(value: float) -> str:
+    """As upstream's printer: always with six places, whatever was asked for."""
+    if not math.isfinite(value):
+        return _not_finite(value)
+    mantissa, exponent = f"{value:.{_PRECISION}e}".split("e")
     sign = "-" if exponent.startswith("-") else ""
     shown = (sign + exponent.lstrip("+-").rjust(2, "0")).translate(_SUPERSCRIPTS)
     return f"{mantissa}×10{shown}"
+
+
+def _not_finite(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    return "∞" if value > 0 else "-∞"
 
 
 def _hex(value: Any, clause: str) -> str:
@@ -146,7 +168,14 @@ def _text(value: Any) -> str:
     if isinstance(value, dict):
         pairs = sorted((_key(key), _nested(item)) for key, item in value.items())
         return "{" + ", ".join(f"{key}:{item}" for key, item in pairs) + "}"
-    return to_string(value)
+    return _converted(value)
+
+
+def _converted(value: Any) -> str:
+    try:
+        return to_string(value)
+    except EvaluationError as error:
+        raise EvaluationError(f'error during formatting: could not convert argument "{error}" to string') from None
 
 
 def _key(key: Any) -> str:
@@ -163,7 +192,7 @@ def _nested(value: Any) -> str:
     if kind == "string":
         return _quoted(value)
     if kind == "bytes":
-        return "b" + _quoted(to_string(value))
+        return "b" + _quoted(_converted(value))
     if kind in ("timestamp", "duration"):
         return f"{kind}({_quoted(to_string(value))})"
     if kind == "double":

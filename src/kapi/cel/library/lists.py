@@ -78,12 +78,6 @@ def last_index_of(items: list[Any], wanted: Any) -> int:
     return len(items) - 1 - backwards if backwards >= 0 else -1
 
 
-def includes(target: Any, wanted: Any) -> bool:
-    if isinstance(target, list):
-        return any(equal(item, wanted) for item in target)
-    return equal(target, wanted)
-
-
 def slice_list(items: list[Any], start: int, end: int) -> list[Any]:
     if start < 0 or end < 0:
         raise EvaluationError(f"cannot slice({start}, {end}), negative indexes not supported")
@@ -165,7 +159,6 @@ def kubernetes() -> Library:
             "min": extreme("min", 1),
             "indexOf": (method("list_a_index_of_int", (list_of(A), A), INT, index_of, prices.tree),),
             "lastIndexOf": (method("list_a_last_index_of_int", (list_of(A), A), INT, last_index_of, prices.tree),),
-            "includes": (method("list_includes_dyn_dyn", (DYN, DYN), BOOL, includes, prices.tree),),
         }
     )
 

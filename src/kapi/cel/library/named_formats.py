@@ -132,5 +132,4 @@ def library() -> Library:
             "format.named": (overload("format-named", (STRING,), optional_of(FORMAT), _named),),
             **{f"format.{key}": (overload(f"format.{key}", (), FORMAT, constant(key)),) for key in FORMATS},
         },
-        types={FORMAT.name: FORMAT},
     )

@@ -11,6 +11,8 @@ from kapi.cel.types import BOOL, DOUBLE, INT, STRING, CelType, struct
 from kapi.cel.values import INT_MAX, INT_MIN, EvaluationError
 
 QUANTITY = struct("kubernetes.Quantity")
+_DECIMAL_LIMIT = 10**18
+_BINARY_LIMIT = 100 << 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +40,10 @@ def is_quantity(text: str) -> bool:
 
 
 def is_integer(value: QuantityValue) -> bool:
-    exact = value.amount.as_fraction()
-    return exact.denominator == 1 and INT_MIN <= exact <= INT_MAX
+    """Whether upstream holds it as one: a fraction that is whole is none, nor is what has too many digits."""
+    amount = value.amount
+    limit = _BINARY_LIMIT if amount.format == "BinarySI" else _DECIMAL_LIMIT
+    return amount.exponent >= 0 and abs(amount.unscaled) < limit and INT_MIN <= amount.as_fraction() <= INT_MAX
 
 
 def as_integer(value: QuantityValue) -> int:
@@ -49,11 +53,11 @@ def as_integer(value: QuantityValue) -> int:
 
 
 def _add(value: QuantityValue, other: QuantityValue) -> QuantityValue:
-    return QuantityValue(value.amount + other.amount)
+    return QuantityValue(value.amount + other.amount) if other.amount else value
 
 
 def _subtract(value: QuantityValue, other: QuantityValue) -> QuantityValue:
-    return QuantityValue(value.amount - other.amount)
+    return QuantityValue(value.amount - other.amount) if other.amount else value
 
 
 def _whole(number: int) -> QuantityValue:
@@ -84,5 +88,4 @@ def library() -> Library:
                 method("quantity_sub_int", (QUANTITY, INT), QUANTITY, lambda value, n: _subtract(value, _whole(n))),
             ),
         },
-        types={QUANTITY.name: QUANTITY},
     )

@@ -1,10 +1,11 @@
-"""Regular expressions: RE2, so that no pattern takes more than linear time."""
+"""Regular expressions: finding and matching text."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import Any
 
+from kapi.api import patterns
 from kapi.cel import prices
 from kapi.cel.functions import Library, method
 from kapi.cel.types import INT, STRING, list_of
@@ -14,17 +15,10 @@ from kapi.cel.values import EvaluationError
 @lru_cache(maxsize=512)
 def compiled(pattern: str, *, captures: bool = True) -> Any:
     """The pattern, or EvaluationError with Go's words."""
-    import re2  # the extension loads slowly, and most servers meet no pattern
-
-    options = re2.Options()
-    options.log_errors = False
-    options.never_capture = not captures
     try:
-        return re2.compile(pattern, options)
-    except re2.error as error:
-        reason = error.args[0] if error.args else error
-        text = reason.decode() if isinstance(reason, bytes) else str(reason)
-        raise EvaluationError(f"error parsing regexp: {text}") from None
+        return patterns.compiled(pattern, captures=captures)
+    except patterns.PatternError as error:
+        raise EvaluationError(str(error)) from None
 
 
 def matches(text: str, pattern: str) -> bool:

@@ -138,5 +138,4 @@ def library() -> Library:
             "minor": (method("semver_minor", (SEMVER,), INT, lambda value: value.minor),),
             "patch": (method("semver_patch", (SEMVER,), INT, lambda value: value.patch),),
         },
-        types={SEMVER.name: SEMVER},
     )

@@ -155,5 +155,4 @@ def library() -> Library:
             **getter("getEscapedPath", "escaped_path", Url.escaped_path),
             **getter("getQuery", "query", Url.values, map_of(STRING, list_of(STRING))),
         },
-        types={URL.name: URL},
     )

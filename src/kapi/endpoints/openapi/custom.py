@@ -15,13 +15,14 @@ import orjson
 
 from kapi.api.gvk import GroupVersion
 from kapi.api.objects import Object
-from kapi.endpoints.discovery import GroupVersionEntry, ResourceEntry
+from kapi.endpoints.discovery import SELECTABLE, GroupVersionEntry, ResourceEntry
 from kapi.endpoints.openapi import protobuf_v3
 from kapi.endpoints.openapi.operations import LIST_PARAMETERS, Paths, query_parameters
 from kapi.endpoints.openapi.schemas import COMPONENTS, built_in_kinds, meta, v3_schemas
 
 _INFO = {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}
 _MEDIA = ("application/json", "application/yaml")
+_KINDS = "x-kubernetes-group-version-kind"
 _SCALE = "io.k8s.api.autoscaling.v1.Scale"
 _STRATEGIC = "application/strategic-merge-patch+json"
 # What Swagger 2.0 cannot say, or clients of old take amiss.
@@ -69,8 +70,7 @@ def definition_name(group_version: GroupVersion, kind: str) -> str:
 
 
 def own_names(entry: GroupVersionEntry) -> set[str]:
-    names = {definition_name(entry.group_version, r.kind) for r in entry.resources}
-    return names | {f"{name}List" for name in names}
+    return {definition_name(entry.group_version, kind) for r in entry.resources for kind in (r.kind, r.list_kind)}
 
 
 def custom_paths(entry: GroupVersionEntry) -> Paths:
@@ -130,16 +130,18 @@ def _resource_schemas(group_version: GroupVersion, resource: ResourceEntry, sche
     whole.setdefault("type", "object")
     items = {"type": "array", "items": {"$ref": COMPONENTS + name}}
     properties = {**_TYPE_META, "items": items, "metadata": _reference("ListMeta")}
-    listing = {"type": "object", "required": ["items"], "properties": properties}
+    listing: Object = {"type": "object", "required": ["items"], "properties": properties}
+    if SELECTABLE in whole:
+        listing[SELECTABLE] = whole[SELECTABLE]
     return {
         name: {**whole, **_kinds(group_version, resource.kind)},
-        f"{name}List": {**listing, **_kinds(group_version, f"{resource.kind}List")},
+        definition_name(group_version, resource.list_kind): {**listing, **_kinds(group_version, resource.list_kind)},
     }
 
 
 def _kinds(group_version: GroupVersion, kind: str) -> Object:
     group, version = group_version
-    return {"x-kubernetes-group-version-kind": [{"group": group, "kind": kind, "version": version}]}
+    return {_KINDS: [{"group": group, "kind": kind, "version": version}]}
 
 
 def _reference(kind: str) -> Object:
@@ -165,6 +167,13 @@ def published(schema: Mapping[str, Any], *, is_resource: bool = False) -> Object
     if schema.get("x-kubernetes-int-or-string") and not schema.get("anyOf") and not schema.get("allOf"):
         out["anyOf"] = [{"type": "integer"}, {"type": "string"}]
     return out
+
+
+def v2_definition(schema: Mapping[str, Any]) -> Object:
+    """Of a whole resource: one that takes anything says no more than that it is an object."""
+    if schema.get("x-kubernetes-preserve-unknown-fields"):
+        return {"type": "object", **{key: schema[key] for key in (_KINDS, SELECTABLE) if key in schema}}
+    return without_v3(schema)
 
 
 def without_v3(schema: Mapping[str, Any]) -> Object:

@@ -19,7 +19,7 @@ from kapi.endpoints.openapi.custom import (
     custom_schemas,
     is_custom,
     own_names,
-    without_v3,
+    v2_definition,
 )
 from kapi.endpoints.openapi.operations import Paths
 from kapi.endpoints.openapi.roots import root_item
@@ -162,7 +162,7 @@ def _v2(entries: list[GroupVersionEntry], roots: Iterable[str]) -> Object:
         if is_custom(entry):
             found = custom_paths(entry)
             names |= found.definitions - own_names(entry)
-            custom |= {name: _v2_schema(without_v3(schema)) for name, schema in custom_schemas(entry).items()}
+            custom |= {name: _v2_schema(v2_definition(schema)) for name, schema in custom_schemas(entry).items()}
         else:
             found = _paths(entry)
             names |= found.definitions

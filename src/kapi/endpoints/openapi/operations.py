@@ -94,7 +94,8 @@ class Paths:
         gvk = GroupVersionKind(self._gv.group, self._gv.version, resource.kind)
         place = "/namespaces/{namespace}" if resource.namespaced else ""
         collection = f"{self._root}{place}/{resource.plural}"
-        operations = _Operations(self, resource.kind, scope, gvk, kind)
+        listed = kind.removesuffix(resource.kind) + resource.list_kind
+        operations = _Operations(self, resource.kind, scope, gvk, kind, listed)
         self._put(collection, operations.collection(resource.verbs), ("namespace",) if place else ())
         names = ("name", "namespace") if place else ("name",)
         self._put(f"{collection}/{{name}}", operations.item(resource.verbs), names)
@@ -162,12 +163,13 @@ class Paths:
 class _Operations:
     """The operations on one kind."""
 
-    def __init__(self, paths: Paths, name: str, scope: str, gvk: GroupVersionKind, kind: str) -> None:
+    def __init__(self, paths: Paths, name: str, scope: str, gvk: GroupVersionKind, kind: str, listed: str = "") -> None:
         self._paths = paths
         self._name = name
         self._scope = scope
         self._gvk = gvk
         self._kind = kind
+        self._list_kind = listed
 
     def collection(self, verbs: tuple[str, ...]) -> Object:
         found: Object = {}
@@ -221,7 +223,7 @@ class _Operations:
         return self._paths.operation(("watch", self._scope + self._name), "watch", self._gvk, self._watched(), {})
 
     def _listed(self) -> Object:
-        return self._paths._responses(self._kind + "List", ("200",), _STREAMS)
+        return self._paths._responses(self._list_kind, ("200",), _STREAMS)
 
     def _watched(self) -> Object:
         return self._paths._responses(meta("WatchEvent"), ("200",), _STREAMS)

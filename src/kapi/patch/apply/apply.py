@@ -76,26 +76,36 @@ def apply(live: Object | None, config: Object, type: Type, by: Applier) -> Objec
 
 
 def _check(config: Object, shape: Shape, by: Applier) -> None:
-    version, kind = _text(config.get("apiVersion")), _text(config.get("kind"))
-    group, _, bare = version.rpartition("/")
-    shown = f"{group}/{bare}, Kind={kind}"
-    if "/" in group:
-        shown = "/, Kind="  # as upstream shows what it cannot take apart
-    if version != by.api_version or kind != by.kind:
-        raise BadPatch(f"invalid object type: {shown}")
+    if (config.get("apiVersion") or "") != by.api_version or (config.get("kind") or "") != by.kind:
+        raise BadPatch(f"invalid object type: {_kind_of(config)}")
     metadata = config.get("metadata") or {}
     if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
         raise BadPatch("metadata.managedFields must be nil")
     text = problems(config, shape)
     if text:
-        if not isinstance(metadata, dict):
-            metadata = {}
-        who = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}"
-        raise InvalidApply(f"failed to create typed patch object ({who}; {shown}): {text}")
+        raise InvalidApply(f"failed to create typed patch object ({_identity(config)}): {text}")
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+def unconvertible(config: Object, why: str) -> InvalidApply:
+    """An applied configuration that is fine by its schema, yet leaves no object of its kind."""
+    what = f"unable to convert unstructured object to {_kind_of(config)}"
+    return InvalidApply(f"failed to convert new object ({_identity(config)}) to proper version: {what}: {why}")
+
+
+def _identity(config: Object) -> str:
+    """An applied configuration, as messages name it."""
+    metadata = config.get("metadata")
+    if not isinstance(metadata, dict):
+        metadata = {}
+    return f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; {_kind_of(config)}"
+
+
+def _kind_of(config: Object) -> str:
+    said, kind = config.get("apiVersion"), config.get("kind")
+    group, _, version = (said if isinstance(said, str) else "").rpartition("/")
+    if "/" in group:
+        return "/, Kind="  # as upstream shows what it cannot take apart
+    return f"{group}/{version}, Kind={kind if isinstance(kind, str) else ''}"
 
 
 def _owned_by(config: Object, shape: Shape, by: Applier) -> Fields:
@@ -113,7 +123,7 @@ def _created(config: Object, shape: Shape, by: Applier) -> Object:
 
 def _applied(live: Object, config: Object, shape: Shape, managers: Managers, by: Applier, *, force: bool) -> Object:
     me = managed.applier(by.manager, by.subresource)
-    managers = {who: owned._replace(fields=reconciled(owned.fields, shape)) for who, owned in managers.items()}
+    managers = _reconciled(managers, live, shape, by)
     last = managers.pop(me, None)
     fields = _owned_by(config, shape, by)
     mine = Owned(fields, by.api_version, last.time if last is not None else None)
@@ -131,6 +141,19 @@ def _applied(live: Object, config: Object, shape: Shape, managers: Managers, by:
     result = copied(new)
     managed.store(result, left)
     return result
+
+
+def _reconciled(managers: Managers, live: Object, shape: Shape, by: Applier) -> Managers:
+    """The managers as today's schemas have what they own, each in its own version."""
+    found: Managers = {}
+    for manager, owned in managers.items():
+        seen: Shape | None = shape
+        if by.convert is not None and owned.api_version != by.api_version:
+            converted = by.convert(live, owned.api_version)
+            seen = shape_of(converted[1]) if converted is not None else None
+        if seen is not None:
+            found[manager] = owned._replace(fields=reconciled(owned.fields, seen))
+    return found
 
 
 def _refuse_conflicts(managers: Managers, views: Views) -> None:

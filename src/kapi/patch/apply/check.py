@@ -8,7 +8,10 @@ from typing import Any
 from kapi.api.objects import Object
 from kapi.patch.apply.elements import describe
 from kapi.patch.apply.shape import ANY, ElementError, Shape
-from kapi.patch.values import go_format, go_syntax, go_type
+from kapi.patch.values import GoValue, go_format, go_syntax, go_type
+
+# Texts of any other format may be other scalars, as upstream has it.
+_TYPED = frozenset({"", "byte", "duration"})
 
 
 def problems(obj: Object, shape: Shape) -> str:
@@ -74,10 +77,10 @@ def _check_items(items: list[Any], shape: Shape, path: str) -> Iterator[str]:
 
 def _check_scalar(value: Any, shape: Shape, path: str) -> Iterator[str]:
     type = shape.type
-    if type.format == "raw":
+    if type.format == "raw" or (type.name and type.format == "int-or-string"):
         return
-    if type.int_or_string or type.format in ("int-or-string", "quantity"):
-        if isinstance(value, (dict, list)):
+    if type.kind == "string" and type.format not in _TYPED:
+        if isinstance(value, (dict, list, GoValue)):
             yield _problem(path, f"expected any scalar, got &{{{go_format(value)}}}")
     elif type.kind == "string":
         if not isinstance(value, str):

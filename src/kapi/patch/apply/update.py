@@ -44,7 +44,7 @@ def track_update(
         return
     old = live if live is not None else zero_of(type)
     found = filtered(changes(old, new, shape_of(type)), reset)
-    if found.changed or found.removed:
+    if found.changed or found.removed or convert is not None:
         me = managed.updater(manager, api_version, subresource)
         views = Views(old, new, api_version, found, reset, convert)
         managers = managed.capped(_taken_over(relinquished(managers, views), me, found.changed, now))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kapi.api.fields import FieldError, invalid, required
+from kapi.api.fields import FieldError, internal, invalid, required
 
 if TYPE_CHECKING:
     from kapi.cel.environment import Program
+    from kapi.cel.policies import PolicyError
     from kapi.cel.types import CelType
 
 
@@ -20,6 +21,10 @@ def check_condition(text: str, path: str, *, params: bool) -> Iterator[FieldErro
     from kapi.cel.types import BOOL  # CEL loads slowly, and most servers meet no expression
 
     yield from Expressions(params=params).check(text, path, BOOL)
+
+
+def _refused(path: str, text: str, error: PolicyError) -> FieldError:
+    return internal(path, str(error)) if error.internal else invalid(path, text, str(error))
 
 
 class Expressions:
@@ -41,7 +46,7 @@ class Expressions:
             found = self._compile(text, (ANY,), authorize=True)
         except self._cel.PolicyError as error:
             self._variables[name] = DYN
-            yield invalid(path, text, str(error))
+            yield _refused(path, text, error)
         else:
             self._variables[name] = found.result_type
 
@@ -49,7 +54,7 @@ class Expressions:
         try:
             self._compile(text, expected, authorize=authorize)
         except self._cel.PolicyError as error:
-            yield invalid(path, text, str(error))
+            yield _refused(path, text, error)
 
     def _compile(self, text: str, expected: tuple[CelType, ...], *, authorize: bool) -> Program:
         environment = self._cel.policy_environment(params=self._params, authorize=authorize, patches=self._patches)

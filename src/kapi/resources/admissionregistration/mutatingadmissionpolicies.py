@@ -71,6 +71,7 @@ RESOURCE = Resource(
     version="v1",
     kind="MutatingAdmissionPolicy",
     strategy=Strategy(
+        any_finalizer=True,
         default=policies.default,
         prepare_for_create=policies.prepare_for_create,
         prepare_for_update=policies.prepare_for_update,

@@ -29,6 +29,7 @@ RESOURCE = Resource(
     version="v1",
     kind="MutatingAdmissionPolicyBinding",
     strategy=Strategy(
+        any_finalizer=True,
         default=default,
         prepare_for_create=policies.prepare_for_create,
         prepare_for_update=policies.prepare_for_update,

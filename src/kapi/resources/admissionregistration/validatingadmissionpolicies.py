@@ -120,6 +120,7 @@ RESOURCE = Resource(
     version="v1",
     kind="ValidatingAdmissionPolicy",
     strategy=Strategy(
+        any_finalizer=True,
         default=policies.default,
         prepare_for_create=prepare_for_create,
         prepare_for_update=prepare_for_update,
@@ -132,6 +133,7 @@ RESOURCE = Resource(
     subresources={
         "status": Subresource(
             strategy=Strategy(
+                any_finalizer=True,
                 default=policies.default,
                 prepare_for_update=keep_all_but_status,
                 validate_update=validate_status_update,

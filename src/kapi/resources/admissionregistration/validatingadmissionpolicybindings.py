@@ -42,6 +42,7 @@ RESOURCE = Resource(
     version="v1",
     kind="ValidatingAdmissionPolicyBinding",
     strategy=Strategy(
+        any_finalizer=True,
         default=default,
         prepare_for_create=policies.prepare_for_create,
         prepare_for_update=policies.prepare_for_update,

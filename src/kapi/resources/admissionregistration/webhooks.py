@@ -152,6 +152,7 @@ def _warnings(_: Call, new: Object, old: Object | None) -> list[str]:
 
 def strategy(*, mutating: bool) -> Strategy:
     return Strategy(
+        any_finalizer=True,
         default=_default(mutating=mutating),
         prepare_for_create=_prepare_for_create,
         prepare_for_update=_prepare_for_update,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kapi.api.call import Call
-from kapi.api.fields import FieldError, go_struct, invalid, not_supported, required
+from kapi.api.fields import FieldError, invalid, not_supported, required
 from kapi.api.objects import Object
 from kapi.api.selectors import validate_label_selector
 from kapi.patch.apply.fieldset import excluding
@@ -21,6 +21,7 @@ from kapi.resources.workload.rules import (
     nonnegative_fields,
     not_decremented,
     positive_int_or_percent,
+    shown_strategy,
 )
 from kapi.resources.workload.selectors import (
     MISMATCH,
@@ -110,8 +111,7 @@ def _validate_strategy(strategy: Object, path: str) -> list[FieldError]:
     if kind == "OnDelete":
         return []
     if kind != "RollingUpdate":
-        shown = {"Type": kind, "RollingUpdate": go_struct(rolling)}
-        return [not_supported(path, shown, ["RollingUpdate", "OnDelete"], in_order=True)]
+        return [not_supported(path, shown_strategy(strategy), ["RollingUpdate", "OnDelete"], in_order=True)]
     if rolling is None:
         return [required(f"{path}.rollingUpdate")]
     return _validate_rolling(rolling, f"{path}.rollingUpdate")
@@ -131,12 +131,9 @@ def _validate_rolling(rolling: Object, path: str) -> list[FieldError]:
 
 
 def warnings(_: Call, new: Object, old: Object | None) -> list[str]:
-    template = new["spec"]["template"]
-    if old is None:
-        return template_warnings(template, "spec.template", None)
-    if template_generation(new) == template_generation(old):
+    if old is not None and template_generation(new) == template_generation(old):
         return []
-    return template_warnings(template, "spec.template", old["spec"]["template"])
+    return template_warnings(new["spec"]["template"], "spec.template")
 
 
 def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:

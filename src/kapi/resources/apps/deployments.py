@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kapi.api.call import Call
-from kapi.api.fields import FieldError, forbidden, go_struct, invalid, not_supported, required
+from kapi.api.fields import FieldError, forbidden, invalid, not_supported, required
 from kapi.api.objects import Object
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource
@@ -21,6 +21,7 @@ from kapi.resources.workload.rules import (
     not_above,
     not_decremented,
     positive_int_or_percent,
+    shown_strategy,
 )
 from kapi.resources.workload.selectors import fixed_selector, validate_selected_template
 from kapi.resources.workload.warnings import workload_warnings
@@ -88,8 +89,7 @@ def _validate_strategy(strategy: Object, path: str) -> list[FieldError]:
         if rolling is None:
             return [required(f"{path}.rollingUpdate", "this should be defaulted and never be nil")]
         return _validate_rolling(rolling, f"{path}.rollingUpdate")
-    shown = {"Type": kind, "RollingUpdate": go_struct(rolling)}
-    return [not_supported(path, shown, ["Recreate", "RollingUpdate"], in_order=True)]
+    return [not_supported(path, shown_strategy(strategy), ["Recreate", "RollingUpdate"], in_order=True)]
 
 
 def _validate_rolling(rolling: Object, path: str) -> list[FieldError]:

@@ -179,10 +179,8 @@ def _as_validated(spec: Object) -> Object:
 
 def warnings(_: Call, new: Object, old: Object | None) -> list[str]:
     spec, said = new["spec"], []
-    if old is None:
-        said += template_warnings(spec["template"], "spec.template", None)
-    elif new["metadata"].get("generation") != old["metadata"].get("generation"):
-        said += template_warnings(spec["template"], "spec.template", old["spec"]["template"])
+    if old is None or new["metadata"].get("generation") != old["metadata"].get("generation"):
+        said += template_warnings(spec["template"], "spec.template")
     for i, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
         # As upstream, whose two paths differ.
         at = f"spec.volumeClaimTemplates[{i}]" + (".Spec" if old is not None else "")

@@ -46,7 +46,7 @@ class TokenRequests:
 
     async def _run(self, call: Call, store: Store, target: Target, request: Object, _: WriteOptions) -> Object:
         metadata, spec = request["metadata"], request["spec"]
-        _check_place(metadata, target)
+        _check_name(metadata, target)
         account = (await store.get(target.namespace, target.name)).object
         if not spec.get("audiences"):
             spec["audiences"] = list(self.audiences)
@@ -128,9 +128,7 @@ def _default(request: Object) -> None:
         spec["expirationSeconds"] = _DEFAULT
 
 
-def _check_place(metadata: Object, target: Target) -> None:
-    if metadata.get("namespace") and metadata["namespace"] != target.namespace:
-        raise errors.BadRequest("the namespace of the provided object does not match the namespace sent on the request")
+def _check_name(metadata: Object, target: Target) -> None:
     if metadata.get("name") and metadata["name"] != target.name:
         raise errors.BadRequest(
             f"the name of the object ({metadata['name']}) does not match the name on the URL ({target.name})"

@@ -225,6 +225,17 @@ def _without_annotations(metadata: Object) -> tuple[Object, Object]:
     return kept, taken
 
 
+def drop_annotations(metadata: Object) -> None:
+    """What v1 would read as fields is nothing to v2, which has the fields."""
+    annotations = metadata.get("annotations")
+    if annotations and any(key in annotations for key in _ANNOTATIONS):
+        rest = {key: value for key, value in annotations.items() if key not in _ANNOTATIONS}
+        if rest:
+            metadata["annotations"] = rest
+        else:
+            del metadata["annotations"]
+
+
 def _copy(target: Object, source: Object, *fields: str) -> None:
     for field in fields:
         if source.get(field) is not None:

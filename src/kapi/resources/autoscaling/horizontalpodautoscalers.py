@@ -10,14 +10,16 @@ from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Conversion, Resource, Subresource
 from kapi.registry.strategy import Strategy, bump_generation, keep_spec, keep_status, start_generation
 from kapi.registry.table import AGE, NAME, Column
+from kapi.registry.versions import between
 from kapi.resources.autoscaling.behavior import default_behavior, validate_behavior
-from kapi.resources.autoscaling.conversion import CPU_UTILIZATION, cpu_metric, from_v2, to_v2
+from kapi.resources.autoscaling.conversion import CPU_UTILIZATION, cpu_metric, drop_annotations, from_v2, to_v2
 from kapi.resources.autoscaling.metrics import metrics_text, validate_metrics, validate_reference, version_problem
 from kapi.resources.workload.columns import nested
 from kapi.resources.workload.rules import nonnegative, nonnegative_fields
 
 
 def default(new: Object) -> None:
+    drop_annotations(new["metadata"])
     spec = new["spec"]
     spec.setdefault("minReplicas", 1)
     if not spec.get("metrics"):
@@ -29,6 +31,12 @@ def default(new: Object) -> None:
 def default_v1(new: Object) -> None:
     """Its metrics are given when it is converted, which knows of all of them."""
     new["spec"].setdefault("minReplicas", 1)
+
+
+def canonicalize(new: Object) -> None:
+    """What v1 had in an annotation is stored as v2, and read with v2's defaults."""
+    if new["spec"].get("behavior") is not None:
+        default_behavior(new["spec"]["behavior"])
 
 
 def prepare_for_create(_: Call, new: Object) -> None:
@@ -126,6 +134,14 @@ _COLUMNS = (
     AGE,
 )
 
+_CONVERSION = Conversion(
+    stored=GroupVersionKind("autoscaling", "v2", "HorizontalPodAutoscaler"),
+    stored_resource=GroupResource("autoscaling", "horizontalpodautoscalers"),
+    to_stored=to_v2,
+    from_stored=from_v2,
+)
+_CONVERT = between(GroupVersionKind("autoscaling", "v1", "HorizontalPodAutoscaler"), _CONVERSION)
+
 RESOURCE = Resource(
     group="autoscaling",
     version="v2",
@@ -133,6 +149,7 @@ RESOURCE = Resource(
     strategy=_STRATEGY,
     subresources={"status": _STATUS},
     columns=_COLUMNS,
+    convert=_CONVERT,
 )
 
 RESOURCE_V1 = Resource(
@@ -145,14 +162,11 @@ RESOURCE_V1 = Resource(
         validate=validate,
         prepare_for_update=prepare_for_update,
         validate_update=validate_update,
+        canonicalize=canonicalize,
         reset=excluding("status"),
     ),
     subresources={"status": _STATUS},
     columns=_COLUMNS,
-    conversion=Conversion(
-        stored=GroupVersionKind("autoscaling", "v2", "HorizontalPodAutoscaler"),
-        stored_resource=GroupResource("autoscaling", "horizontalpodautoscalers"),
-        to_stored=to_v2,
-        from_stored=from_v2,
-    ),
+    conversion=_CONVERSION,
+    convert=_CONVERT,
 )

@@ -104,10 +104,10 @@ def _validate_schedule(spec: Object, old: Object | None) -> list[FieldError]:
 def warnings(_: Call, new: Object, old: Object | None) -> list[str]:
     job = new["spec"]["jobTemplate"]["spec"]
     if old is None:
-        return name_warnings(new["metadata"]["name"]) + spec_warnings(job, _JOB, None)
+        return name_warnings(new["metadata"]["name"]) + spec_warnings(job, _JOB)
     said = []
     if new["metadata"].get("generation") != old["metadata"].get("generation"):
-        said += spec_warnings(job, _JOB, old["spec"]["jobTemplate"]["spec"])
+        said += spec_warnings(job, _JOB)
     if "TZ" in new["spec"]["schedule"]:
         said.append(
             f"cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see {_DOCS} for more details"

@@ -151,7 +151,7 @@ def _validate_restarts(spec: Object, path: str) -> list[FieldError]:
     return []
 
 
-def spec_warnings(spec: Object, path: str, old: Object | None) -> list[str]:
+def spec_warnings(spec: Object, path: str) -> list[str]:
     said = []
     if (
         spec.get("completionMode") == "Indexed"
@@ -162,4 +162,4 @@ def spec_warnings(spec: Object, path: str, old: Object | None) -> list[str]:
             f"{path}: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than "
             "10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
         )
-    return said + template_warnings(spec["template"], f"{path}.template", old and old["template"])
+    return said + template_warnings(spec["template"], f"{path}.template")

@@ -53,7 +53,6 @@ def prepare_for_create(_: Call, new: Object) -> None:
     spec = new["spec"]
     if not spec["manualSelector"]:
         _generate_selector(new)
-    _label(new)
     new["status"] = {}
     start_generation(new)
     drop_disabled(spec, None)
@@ -160,10 +159,10 @@ def _validate_indexed_name(new: Object) -> list[FieldError]:
 
 def warnings(_: Call, new: Object, old: Object | None) -> list[str]:
     if old is None:
-        return name_warnings(new["metadata"]["name"]) + spec_warnings(new["spec"], "spec", None)
+        return name_warnings(new["metadata"]["name"]) + spec_warnings(new["spec"], "spec")
     if new["metadata"].get("generation") == old["metadata"].get("generation"):
         return []
-    return spec_warnings(new["spec"], "spec", old["spec"])
+    return spec_warnings(new["spec"], "spec")
 
 
 def validate_status(_: Call, new: Object, old: Object) -> list[FieldError]:
@@ -213,6 +212,8 @@ RESOURCE = Resource(
         prepare_for_update=prepare_for_update,
         validate_update=validate_update,
         warnings=warnings,
+        # As upstream, which reads what it stored with defaults: labels that were generated are judged once.
+        canonicalize=_label,
         orphan_by_default=True,
         orphan_warning=_ORPHANS,
         reset=excluding("status"),

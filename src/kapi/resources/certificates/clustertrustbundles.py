@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from kapi.api.call import Call
 from kapi.api.fields import FieldError, invalid, too_long
-from kapi.api.names import dns_subdomain
 from kapi.api.objects import Object
 from kapi.registry.resource import Resource, metadata_fields
 from kapi.registry.strategy import Strategy
 from kapi.registry.table import NAME, Column
 from kapi.resources.certificates import pem
-from kapi.resources.certificates.signers import validate_signer_name
+from kapi.resources.certificates.signers import validate_signer_name, wrong_with_bundle_name
 
 _MAX_BYTES = 1024 * 1024
 _HIDDEN = "<value omitted>"
@@ -31,24 +30,12 @@ def validate_update(_: Call, new: Object, old: Object) -> list[FieldError]:
 def _validate(new: Object, old: Object | None) -> list[FieldError]:
     signer, bundle = new["spec"].get("signerName", ""), new["spec"].get("trustBundle", "")
     name = new["metadata"].get("name", "")
-    errors = [invalid("metadata.name", name, e) for e in _wrong_with_name(name, signer)] if name else []
+    errors = [invalid("metadata.name", name, e) for e in wrong_with_bundle_name(name, signer)] if name else []
     if signer:
         errors += validate_signer_name(signer, "spec.signerName")
     if old is None or old["spec"].get("trustBundle") != bundle:
         errors += _validate_bundle(bundle, "spec.trustBundle")
     return errors
-
-
-def _wrong_with_name(name: str, signer: str) -> list[str]:
-    """A signer's bundles are named after it, so that their names cannot be taken by others."""
-    if not signer:
-        if ":" in name:
-            return ['ClusterTrustBundle without signer name must not have ":" in its name']
-        return dns_subdomain(name)
-    prefix = signer.replace("/", ":") + ":"
-    if not name.startswith(prefix):
-        return [f"ClusterTrustBundle for signerName {signer} must be named with prefix {prefix}"]
-    return dns_subdomain(name.removeprefix(prefix))
 
 
 def _validate_bundle(bundle: str, path: str) -> list[FieldError]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kapi.api.call import Call
 from kapi.api.clock import SystemClock
 from kapi.api.fields import OMITTED, FieldError, go_struct, invalid, not_supported, required, too_long
-from kapi.api.names import TOTAL_ANNOTATION_SIZE, dns_subdomain, label_key
+from kapi.api.names import dns_subdomain
 from kapi.api.objects import Object
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource, metadata_fields
@@ -13,7 +13,7 @@ from kapi.registry.strategy import Strategy, keep_all_but_status, keep_status
 from kapi.registry.table import NAME, Column, field_value
 from kapi.resources.certificates.issued import validate_issued
 from kapi.resources.certificates.proofs import validate_proof
-from kapi.resources.certificates.signers import is_kubernetes, validate_signer_name
+from kapi.resources.certificates.signers import is_kubernetes, validate_signer_name, validate_user_annotations
 from kapi.resources.policy.conditions import validate_conditions
 
 _OUTCOMES = ("Issued", "Denied", "Failed")
@@ -28,7 +28,7 @@ def prepare_for_create(_: Call, new: Object) -> None:
 def validate(_: Call, new: Object) -> list[FieldError]:
     spec = new["spec"]
     errors = validate_signer_name(spec.get("signerName", ""), "spec.signerName")
-    errors += _validate_annotations(spec.get("unverifiedUserAnnotations") or {}, "spec.unverifiedUserAnnotations")
+    errors += validate_user_annotations(spec.get("unverifiedUserAnnotations") or {}, "spec.unverifiedUserAnnotations")
     for owner in ("pod", "serviceAccount", "node"):
         name, uid = spec.get(f"{owner}Name", ""), spec.get(f"{owner}UID", "")
         errors += [invalid(f"spec.{owner}Name", name, e) for e in dns_subdomain(name)]
@@ -43,20 +43,6 @@ def validate(_: Call, new: Object) -> list[FieldError]:
     if not _LEAST_SECONDS <= seconds <= most:
         errors.append(invalid(path, seconds, f"must be in the range [{_LEAST_SECONDS}, {most}]"))
     return errors + validate_proof(spec)
-
-
-def _validate_annotations(annotations: dict[str, str], path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    for key in map(str.lower, annotations):
-        problems = label_key(key) if key else []
-        errors += [invalid(path, key, e) for e in problems]
-        if not key:
-            errors.append(required(path))
-        elif not problems and "/" not in key:
-            errors.append(invalid(path, key, 'must be a domain-prefixed key (such as "acme.io/foo")'))
-    if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > TOTAL_ANNOTATION_SIZE:
-        errors.append(too_long(path, TOTAL_ANNOTATION_SIZE))
-    return errors
 
 
 def validate_update(_: Call, new: Object, old: Object) -> list[FieldError]:

@@ -45,6 +45,7 @@ RESOURCE = Resource(
     version="v1",
     kind="Lease",
     strategy=Strategy(
+        any_finalizer=True,
         prepare_for_create=prepare_for_create,
         prepare_for_update=prepare_for_update,
         validate=validate,

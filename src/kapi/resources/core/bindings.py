@@ -12,7 +12,8 @@ from kapi.resources.core.pod_binding import BINDING, bind
 
 
 async def create(call: Call, store: Store, target: Target, binding: Object, options: WriteOptions) -> Object:
-    """The name is the pod's."""
+    """The name is the pod's; its uid is not asked for, as a new object has none."""
+    binding["metadata"].pop("uid", None)
     pods = store.peers[GroupResource("", "pods")]
     pod = Target(namespace=target.namespace, name=binding["metadata"].get("name", ""))
     return await bind(call, pods, pod, binding, options)

@@ -7,6 +7,7 @@ from typing import Any
 
 from kapi.api.call import Call
 from kapi.api.errors import BadRequest
+from kapi.api.fields import go_quote
 from kapi.api.objects import Object
 
 _FALSE = ("", "false", "0")
@@ -34,17 +35,23 @@ def _options(kind: str, call: Call) -> Object:
         elif form is str:
             value = values[0] if values else ""
         else:
-            value = [_port(text) for text in values]
+            value = [_port(text) for given in values for text in given.split(",")]
         if value:
             options[name] = value
     return options
 
 
 def _port(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+    if not (text.isascii() and text.isdigit()):
+        raise _no_port(text, "invalid syntax")
+    port = int(text)
+    if port > 0xFFFF:
+        raise _no_port(text, "value out of range")
+    return port
+
+
+def _no_port(text: str, why: str) -> BadRequest:
+    return BadRequest(f"cannot convert to []int32: strconv.ParseUint: parsing {go_quote(text)}: {why}")
 
 
 EXEC, ATTACH, PORT_FORWARD, POD_PROXY, SERVICE_PROXY, NODE_PROXY = (partial(_options, kind) for kind in _FIELDS)

@@ -5,13 +5,17 @@ Both event APIs store this form. What comes through the older one need only make
 
 from __future__ import annotations
 
+from typing import Any
+
 from kapi.api.call import Call
 from kapi.api.fields import FieldError, go_struct, invalid, required
+from kapi.api.gvk import GroupVersionKind
 from kapi.api.names import dns_subdomain, label_key, path_segment
 from kapi.api.objects import Object
 from kapi.registry.resource import Resource, metadata_fields
 from kapi.registry.strategy import Strategy
 from kapi.registry.table import Column, age, field_value, name_of
+from kapi.registry.versions import alone
 
 _REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
 _MISMATCH = "does not match event.namespace"
@@ -62,12 +66,19 @@ def validate_update(call: Call, new: Object, old: Object) -> list[FieldError]:
     for shown in _IMMUTABLE:
         field = "reportingComponent" if shown == "reportingController" else shown
         if new.get(field) != old.get(field):
-            errors.append(invalid(shown, go_struct(new.get(field, _ABSENT.get(field))), "field is immutable"))
+            errors.append(invalid(shown, go_struct(_whole(field, new.get(field))), "field is immutable"))
     return errors
 
 
 # How Go shows what is not set.
 _ABSENT = {"count": 0, "reason": "", "message": "", "type": "", "action": ""}
+
+
+def _whole(field: str, value: Any) -> Any:
+    """A field's value as Go has it: a reference has all its fields."""
+    if isinstance(value, dict) and field in ("involvedObject", "related"):
+        return {name: value.get(name, "") for name in _REFERENCE}
+    return _ABSENT.get(field) if value is None else value
 
 
 def _strict(call: Call) -> bool:
@@ -170,6 +181,7 @@ COLUMNS = (
 )
 
 STRATEGY = Strategy(
+    any_finalizer=True,
     validate=validate,
     validate_update=validate_update,
     validate_name=path_segment,
@@ -186,4 +198,5 @@ RESOURCE = Resource(
     fields_of=fields_of,
     field_names=(*(f"involvedObject.{f}" for f in _REFERENCE), "reason", "reportingComponent", "source", "type"),
     expires=True,
+    convert=alone(GroupVersionKind("", "v1", "Event")),
 )

@@ -8,11 +8,11 @@ from kapi.api import errors
 from kapi.api.call import Call
 from kapi.api.clock import rfc3339
 from kapi.api.fields import invalid
-from kapi.api.gvk import GroupKind, GroupResource, GroupVersionKind
+from kapi.api.gvk import GroupKind, GroupResource, GroupVersion, GroupVersionKind
 from kapi.api.objects import Object
 from kapi.api.selectors import selector_from_object
 from kapi.patch.apply.update import track_update
-from kapi.registry.options import DeleteOptions, WriteOptions
+from kapi.registry.options import DeleteOptions, WriteOptions, check_delete_options
 from kapi.registry.resource import Action
 from kapi.registry.store import Store, Target
 from kapi.resources.core.pod_binding import SUCCESS
@@ -34,11 +34,12 @@ async def evict(call: Call, store: Store, target: Target, eviction: Object, opti
     if name != target.name:
         raise errors.BadRequest("name in URL does not match name in Eviction object")
     given = eviction.get("deleteOptions") or {}
-    _check_options(given, name)
+    _check_options(given, name, options)
     deletion = _deletion(given, options)
+    dry_run = given.get("dryRun") or []
     for left in reversed(range(_TRIES)):
         pod = (await store.get(target.namespace, name)).object
-        own = _Attempt(call, store, replace(target, name=name), deletion)
+        own = _Attempt(call, store, replace(target, name=name), deletion, dry_run)
         try:
             if _needs_no_budget(pod):
                 finished = pod["status"].get("phase") in ("Succeeded", "Failed")
@@ -53,11 +54,15 @@ async def evict(call: Call, store: Store, target: Target, eviction: Object, opti
     raise AssertionError("unreachable: the last try returns or raises")
 
 
-def _check_options(given: Object, name: str) -> None:
+def _check_options(given: Object, name: str, options: WriteOptions) -> None:
     field = "ignoreStoreReadErrorWithClusterBreakingPotential"
     if given.get(field):
         detail = "can not be set for pod eviction, try after removing the option"
         raise errors.Invalid(GroupKind("policy", "Eviction"), name, [invalid(f"deleteOptions.{field}", True, detail)])
+    dry_run = given.get("dryRun") or []
+    if options.dry_run and dry_run and dry_run != ["All"]:
+        told = " ".join(dry_run)
+        raise errors.APIError(f"Non-matching dry-run options in request and content: [All] and [{told}]")
 
 
 def _deletion(given: Object, options: WriteOptions) -> DeleteOptions:
@@ -84,11 +89,12 @@ def _needs_no_budget(pod: Object) -> bool:
 class _Attempt:
     """One try to delete the pod, marked with the reason why."""
 
-    def __init__(self, call: Call, store: Store, target: Target, deletion: DeleteOptions) -> None:
+    def __init__(self, call: Call, store: Store, target: Target, deletion: DeleteOptions, dry_run: list[str]) -> None:
         self.call = call
         self.store = store
         self.target = target
         self.deletion = deletion
+        self._dry_run = dry_run
 
     async def delete(self, version: str = "") -> None:
         """Delete the pod; only if it still has that `version`, where one is given."""
@@ -105,6 +111,7 @@ class _Attempt:
             marked = await self._mark(options)
             if options.resource_version is not None:
                 options.resource_version = str(marked.revision)
+        check_delete_options(options, self._dry_run)
         await self.store.delete(self.call, self.target, options)
 
     async def _mark(self, options: DeleteOptions) -> Entry:
@@ -289,4 +296,4 @@ def _forbidden(name: str, why: str, cause: str) -> errors.Forbidden:
     return error
 
 
-ACTION = Action(gvk=EVICTION, run=evict)
+ACTION = Action(gvk=EVICTION, run=evict, or_versions=(GroupVersion("policy", "v1beta1"),))

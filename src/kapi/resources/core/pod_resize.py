@@ -14,6 +14,7 @@ from kapi.resources.podspec.disabled import drop_disabled_fields
 from kapi.resources.podspec.resources import default_pod_resources, quality_of_service
 
 _KEPT_METADATA = ("labels", "annotations", "finalizers", "ownerReferences")
+_ONLY = "only cpu and memory resources are mutable"
 _RESIZABLE = ("cpu", "memory")
 
 
@@ -71,7 +72,14 @@ def validate_update(call: Call, new: Object, old: Object) -> list[FieldError]:
     order = _validate_order(new["spec"], old["spec"])
     if order:
         return errors + order
-    return errors + _validate_containers(new["spec"], old["spec"])
+    errors += _validate_containers(new["spec"], old["spec"])
+    if not errors and _says_nothing(new["spec"].get("resources")) and "resources" not in old["spec"]:
+        errors.append(forbidden("spec", _ONLY))
+    return errors
+
+
+def _says_nothing(resources: Object | None) -> bool:
+    return resources is not None and not (resources.get("requests") or resources.get("limits"))
 
 
 def _is_supported(pod: Object) -> bool:
@@ -136,7 +144,7 @@ def _validate_containers(new: Object, old: Object) -> list[FieldError]:
             ]
     for container, was in zip(new.get("containers") or (), old.get("containers") or (), strict=True):
         if not _differs_in_resizable_only(container, was):
-            errors.append(forbidden("spec", "only cpu and memory resources are mutable"))
+            errors.append(forbidden("spec", _ONLY))
     for i, (container, was) in enumerate(
         zip(new.get("initContainers") or (), old.get("initContainers") or (), strict=True)
     ):

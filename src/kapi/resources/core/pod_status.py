@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from kapi.api.addresses import parse_ip
 from kapi.api.call import Call
-from kapi.api.fields import FieldError, duplicate, forbidden, invalid, not_supported, required, too_long
+from kapi.api.fields import FieldError, duplicate, forbidden, internal_error, invalid, not_supported, required, too_long
 from kapi.api.formats import inclusive_range, ip_address, ip_warnings, user_id
 from kapi.api.names import dns_label, dns_subdomain, label_key
 from kapi.api.objects import Object
@@ -201,10 +202,21 @@ def _validate_family(status: Object, former: Object, field: str) -> list[FieldEr
         if address not in known
         for e in ip_address(address)
     ]
-    families = {":" in address for address in addresses}
-    if len(addresses) > 1 and (len(addresses) > 2 or len(families) < 2):
-        shown = [{"IP": address} for address in addresses]
-        errors.append(invalid(f"status.{field}", shown, _ONE_PER_FAMILY))
+    if len(addresses) > 1:
+        errors += _validate_pair(addresses, f"status.{field}")
+    return errors
+
+
+def _validate_pair(addresses: list[str], path: str) -> list[FieldError]:
+    """More than one address means one of each family."""
+    errors: list[FieldError] = []
+    families = [ip and ip.family for ip in map(parse_ip, addresses)]
+    if None in families:
+        bad = families.index(None)
+        detail = f"failed to check for dual stack with error:invalid IP[{bad}]: {addresses[bad]}"
+        errors.append(internal_error(path, detail))
+    if None in families or len(families) > 2 or families[0] == families[1]:
+        errors.append(invalid(path, [{"IP": address} for address in addresses], _ONE_PER_FAMILY))
     return errors
 
 

@@ -37,7 +37,9 @@ def validate_update(call: Call, new: Object, old: Object) -> list[FieldError]:
 
 
 def warnings(_: Call, new: Object, old: Object | None) -> list[str]:
-    return template_warnings(new["template"], "template", None if old is None else old["template"])
+    if old is not None and new["metadata"].get("generation") == old["metadata"].get("generation"):
+        return []
+    return template_warnings(new["template"], "template")
 
 
 def _containers(decoded: Object, field: str) -> str:

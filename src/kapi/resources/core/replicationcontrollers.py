@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kapi.api.call import Call
 from kapi.api.fields import FieldError, invalid, required
+from kapi.api.names import long_name
 from kapi.api.objects import Object
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource, metadata_fields
@@ -69,13 +70,13 @@ def _validate_spec(call: Call, spec: Object, old: Object | None) -> list[FieldEr
 
 
 def warnings(_: Call, new: Object, old: Object | None) -> list[str]:
-    template = new["spec"].get("template") or {}
     if old is None:
-        return name_warnings(new["metadata"]["name"]) + template_warnings(template, "spec.template", None)
+        template = new["spec"].get("template") or {}
+        return name_warnings(new["metadata"]["name"]) + template_warnings(template, "spec.template")
     if new["metadata"].get("generation") == old["metadata"].get("generation"):
         return []
     # As upstream, which takes the old template for the new one.
-    return template_warnings(old["spec"].get("template") or {}, "spec.template", template)
+    return template_warnings(old["spec"].get("template") or {}, "spec.template")
 
 
 def validate_status(_: Call, new: Object, __: Object) -> list[FieldError]:
@@ -92,6 +93,7 @@ STRATEGY = Strategy(
     validate=validate,
     prepare_for_update=prepare_for_update,
     validate_update=validate_update,
+    validate_name=long_name,
     warnings=warnings,
     orphan_by_default=True,
     reset=excluding("status"),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kapi.api.gvk import GroupResource, GroupVersionKind
 from kapi.api.objects import Object
 from kapi.registry.resource import Conversion, Resource
+from kapi.registry.versions import alone
 from kapi.resources.core.events import COLUMNS, STRATEGY, fields_of
 
 # This API's field → the stored one's.
@@ -42,7 +45,7 @@ RESOURCE = Resource(
     group="events.k8s.io",
     version="v1",
     kind="Event",
-    strategy=STRATEGY,
+    strategy=replace(STRATEGY, any_finalizer=False),
     columns=COLUMNS,
     fields_of=fields_of,
     field_names=(*(f"regarding.{f}" for f in _REFERENCE), "reason", "reportingController", "type"),
@@ -54,4 +57,5 @@ RESOURCE = Resource(
         to_stored=to_stored,
         from_stored=from_stored,
     ),
+    convert=alone(GroupVersionKind("events.k8s.io", "v1", "Event")),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kapi.api.call import Call
 from kapi.api.fields import FieldError, duplicate, go_struct, invalid, required
-from kapi.api.names import dns_label, validate_labels
+from kapi.api.names import short_name, validate_labels
 from kapi.api.objects import Object
 from kapi.registry.resource import Resource
 from kapi.registry.strategy import Strategy
@@ -32,7 +32,9 @@ def validate(_: Call, new: Object) -> list[FieldError]:
         errors += _validate_tolerations(scheduling.get("tolerations") or [], "scheduling.tolerations")
     handler = new.get("handler", "")
     # As upstream's declared rules, which come last.
-    return errors + ([invalid("handler", handler, e) for e in dns_label(handler)] if handler else [required("handler")])
+    return errors + (
+        [invalid("handler", handler, e) for e in short_name(handler)] if handler else [required("handler")]
+    )
 
 
 def _validate_tolerations(tolerations: list[Object], path: str) -> list[FieldError]:
@@ -62,6 +64,7 @@ RESOURCE = Resource(
     version="v1",
     kind="RuntimeClass",
     strategy=Strategy(
+        any_finalizer=True,
         default=default,
         validate=validate,
         validate_update=validate_update,

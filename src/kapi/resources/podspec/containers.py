@@ -102,7 +102,7 @@ def validate_ephemeral_containers(
         names.add(name)
         if target and target not in other_names:
             errors.append(not_found(f"{at}.targetContainerName", target))
-        errors += [forbidden(f"{at}.{f}", _NOT_EPHEMERAL) for f in _NO_EPHEMERAL_FIELDS if container.get(f)]
+        errors += [forbidden(f"{at}.{f}", _NOT_EPHEMERAL) for f in _NO_EPHEMERAL_FIELDS if _is_set(container, f)]
         errors += [
             forbidden(f"{at}.volumeMounts[{j}].{field}", _NOT_EPHEMERAL)
             for j, mount in enumerate(container.get("volumeMounts") or ())
@@ -110,6 +110,11 @@ def validate_ephemeral_containers(
             if mount.get(field)
         ]
     return errors
+
+
+def _is_set(container: Object, field: str) -> bool:
+    value = container.get(field)
+    return bool(value) if field in ("resources", "ports") else value is not None
 
 
 def validate_image(container: Object, path: str) -> list[FieldError]:

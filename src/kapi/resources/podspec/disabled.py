@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kapi.api.objects import Object
-from kapi.resources.podspec.context import API_ACCESS, containers_with_path
+from kapi.resources.podspec.context import API_ACCESS
 
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _USERS = ("user", "defaultUser")
@@ -34,10 +34,6 @@ def drop_disabled_fields(spec: Object, metadata: Object, old: Object | None = No
     for feature, holder, field in list(_uses(spec)):
         if feature not in former:
             holder.pop(field, None)
-    if "stopSignal" not in former:
-        for container, _ in containers_with_path(spec, ""):
-            if container.get("lifecycle") == {}:
-                del container["lifecycle"]
 
 
 def _features(spec: Object) -> Iterator[str]:
@@ -89,8 +85,8 @@ def _container_uses(container: Object) -> Iterator[tuple[str, dict[str, Any], st
             yield "grpcMode", probe["grpc"], "mode"
     lifecycle = container.get("lifecycle")
     if lifecycle:
-        if "stopSignal" in lifecycle:
-            yield "stopSignal", lifecycle, "stopSignal"
+        if "stopSignal" in lifecycle:  # a lifecycle that says no more goes with it
+            yield ("stopSignal", *((lifecycle, "stopSignal") if len(lifecycle) > 1 else (container, "lifecycle")))
         handlers += [lifecycle[name] for name in ("postStart", "preStop") if lifecycle.get(name)]
     for handler in handlers:
         if "protocol" in (handler.get("httpGet") or ()):

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from kapi.api.fields import FieldError, forbidden, invalid, not_supported, required
 from kapi.api.formats import validate_unreserved_path
-from kapi.api.names import dns_subdomain, validate_annotations
 from kapi.api.objects import Object
 from kapi.api.selectors import validate_label_selector
+from kapi.resources.certificates.signers import (
+    is_kubernetes,
+    validate_signer_name,
+    validate_user_annotations,
+    wrong_with_bundle_name,
+)
 from kapi.resources.podspec.context import API_ACCESS, go_struct
 from kapi.resources.podspec.env import VOLUME_FIELDS, validate_field_ref, validate_resource_ref
 
@@ -171,35 +176,13 @@ def _validate_bundle_choice(bundle: Object, path: str) -> list[FieldError]:
 
 
 def _bundle_name_problems(name: str) -> list[str]:
-    signer, colon, rest = name.rpartition(":")
-    if not colon:
-        return dns_subdomain(name)
-    prefix = signer.replace("/", ":") + ":"
-    return dns_subdomain(rest) if name.startswith(prefix) else [f"should begin with prefix {prefix}"]
-
-
-def validate_signer_name(name: str, path: str) -> list[FieldError]:
-    """`domain/path`, both of them subdomains at least."""
-    if not name:
-        return [required(path)]
-    domain, slash, rest = name.partition("/")
-    if not slash or "/" in rest:
-        detail = 'must be a fully qualified domain and path of the form "example.com/signer-name"'
-        return [invalid(path, name, detail)]
-    errors = [
-        invalid(path, name, f"validating label {part!r}: {e}".replace("'", '"', 2))
-        for part in rest.split(".")
-        for e in dns_subdomain(part)
-    ]
-    if len(domain.split(".")) < 2:
-        errors.append(invalid(path, name, "should be a domain with at least two segments separated by dots"))
-    return errors + [invalid(path, name, e) for e in dns_subdomain(domain)]
+    return wrong_with_bundle_name(name, name.rpartition(":")[0].replace(":", "/"))
 
 
 def _validate_certificate(source: Object, path: str, taken: set[str], whole: str) -> list[FieldError]:
     signer = source.get("signerName") or ""
     errors = validate_signer_name(signer, f"{path}.signerName")
-    errors += validate_annotations(source.get("userAnnotations") or {}, f"{path}.userAnnotations")
+    errors += validate_user_annotations(source.get("userAnnotations") or {}, f"{path}.userAnnotations")
     kind = source.get("keyType") or ""
     if kind not in _KEY_TYPES:
         errors.append(not_supported(f"{path}.keyType", kind, _KEY_TYPES, in_order=True))
@@ -218,7 +201,7 @@ def _validate_certificate(source: Object, path: str, taken: set[str], whole: str
 
 
 def _validate_expiration(seconds: int, signer: str, path: str) -> list[FieldError]:
-    longest = _DAY if signer.startswith("kubernetes.io/") else 91 * _DAY
+    longest = _DAY if is_kubernetes(signer) else 91 * _DAY
     if seconds < 3600:
         return [invalid(path, seconds, "if provided, maxExpirationSeconds must be >= 3600")]
     if seconds > longest:

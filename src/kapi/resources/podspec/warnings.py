@@ -43,10 +43,8 @@ _USE_SECCOMP = 'non-functional in v1.27+; use the "seccompProfile" field instead
 _USE_APP_ARMOR = 'deprecated since v1.30; use the "appArmorProfile" field instead'
 
 
-def template_warnings(template: Object, path: str, old: Object | None = None) -> list[str]:
-    """`path` is the template's field. One that an update leaves as it was (`old`) is not warned about again."""
-    if old is not None and template == old:
-        return []
+def template_warnings(template: Object, path: str) -> list[str]:
+    """`path` is the template's field. Whatever else an update changes, it is warned about its template again."""
     return _warnings(template.get("spec") or {}, template.get("metadata") or {}, f"{path}.", is_template=True)
 
 

@@ -86,6 +86,7 @@ RESOURCE = Resource(
     version="v1",
     kind="PodDisruptionBudget",
     strategy=Strategy(
+        any_finalizer=True,
         prepare_for_create=prepare_for_create,
         validate=validate,
         prepare_for_update=prepare_for_update,
@@ -98,6 +99,7 @@ RESOURCE = Resource(
     subresources={
         "status": Subresource(
             strategy=Strategy(
+                any_finalizer=True,
                 prepare_for_update=keep_spec,
                 validate_update=validate_status,
                 unconditional_update=False,

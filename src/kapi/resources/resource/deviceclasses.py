@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from kapi.api.call import Call
 from kapi.api.fields import FieldError
+from kapi.api.names import long_name
 from kapi.api.objects import Object
 from kapi.registry.resource import Resource
 from kapi.registry.strategy import Strategy, bump_generation, start_generation
 from kapi.resources.resource.configurations import check_configuration
 from kapi.resources.resource.findings import Findings
-from kapi.resources.resource.names import declared_long_name, extended_resource
+from kapi.resources.resource.names import extended_resource
 from kapi.resources.resource.selectors import check_selectors
 
 
@@ -49,7 +50,7 @@ RESOURCE = Resource(
         prepare_for_update=prepare_for_update,
         validate=validate,
         validate_update=validate_update,
-        validate_name=declared_long_name,
+        validate_name=long_name,
     ),
     returns_deleted=True,
 )

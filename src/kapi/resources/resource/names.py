@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kapi.api.fields import FieldError, invalid, required, too_long
-from kapi.api.names import dns_label, dns_subdomain, dns_subdomain_caseless, label_key, max_length
+from kapi.api.names import dns_label, dns_subdomain, dns_subdomain_caseless, label_key
 from kapi.resources.podspec.volume_sources import validate_driver_name
 
 _IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]*"
@@ -18,12 +18,6 @@ _BAD_IDENTIFIER = (
 _POOL, _DOMAIN, _ID = 253, 63, 32
 
 driver_name = validate_driver_name
-
-
-def declared_long_name(name: str) -> list[str]:
-    """A subdomain, whose length is told in other words."""
-    errors = ["must be no more than 253 bytes"] if len(name.encode()) > _POOL else []
-    return errors + [e for e in dns_subdomain(name) if e != max_length(_POOL)]
 
 
 def declared_driver_name(name: str, path: str) -> list[FieldError]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from kapi.api.fields import invalid, required, too_long
+from kapi.api.fields import FieldError, internal, invalid, required, too_long
 from kapi.api.objects import Object
 from kapi.resources.resource.findings import Findings
 
@@ -23,23 +23,25 @@ def check_selectors(found: Findings, selectors: list[Object] | None, path: str) 
             found.add(required(f"{at}.cel"))
         elif len(cel.get("expression", "").encode()) > _MOST_BYTES:
             found.add(too_long(f"{at}.cel.expression", _MOST_BYTES))
-        elif why := _wrong(cel.get("expression", "")):
-            found.add(invalid(f"{at}.cel.expression", cel.get("expression", ""), why))
+        elif error := _wrong(cel.get("expression", ""), f"{at}.cel.expression"):
+            found.add(error)
 
     found.each(selectors, _MOST, path, check)
 
 
-def _wrong(expression: str) -> str:
-    from kapi.cel.source import CompileError  # CEL loads slowly, and most servers meet no selector
+def _wrong(expression: str, path: str) -> FieldError | None:
+    from kapi.cel.source import CompileError, InstantiationError  # CEL loads slowly, and most servers meet no selector
     from kapi.cel.types import ANY, BOOL, DYN
 
     try:
         program = _environment().compile(expression)
+    except InstantiationError as error:
+        return internal(path, f"{error.step} failed: {error}")
     except CompileError as error:
-        return f"compilation failed: {error}"
+        return invalid(path, expression, f"{error.step} failed: {error}")
     if program.result_type in (ANY, BOOL, DYN):
-        return ""
-    return f"must evaluate to bool or the unknown type, not {program.result_type}"
+        return None
+    return invalid(path, expression, f"must evaluate to bool or the unknown type, not {program.result_type}")
 
 
 @lru_cache(maxsize=1)

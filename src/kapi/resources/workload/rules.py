@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kapi.api.fields import FieldError, invalid
+from kapi.api.fields import FieldError, go_struct, invalid
 from kapi.api.names import dns_label
 from kapi.api.objects import Object
 
@@ -58,6 +58,13 @@ def positive_int_or_percent(value: int | str | None, path: str) -> list[FieldErr
     if isinstance(value, str):
         return [] if _is_percent(value) else [invalid(path, value, _PERCENT)]
     return nonnegative(value, path)
+
+
+def shown_strategy(strategy: Object) -> Object:
+    """How a deployment or daemon set is updated, as a message shows it: by Go's names, in Go's order."""
+    rolling = strategy.get("rollingUpdate")
+    bounds = rolling and {name: rolling.get(name, 0) for name in ("maxUnavailable", "maxSurge")}
+    return {"Type": strategy.get("type"), "RollingUpdate": go_struct(bounds)}
 
 
 def at_most_all(value: int | str | None, path: str) -> list[FieldError]:

@@ -24,9 +24,18 @@ def shown_labels(template: Object) -> dict[str, str] | None:
 
 
 def shown_selector(selector: Object | None) -> Object | None:
-    if not selector or "matchLabels" not in selector:
+    """As a message shows it: fields as Go has them, maps by key."""
+    if not selector:
         return selector
-    return {**selector, "matchLabels": dict(sorted(selector["matchLabels"].items()))}
+    shown: Object = {}
+    if "matchLabels" in selector:
+        shown["matchLabels"] = dict(sorted(selector["matchLabels"].items()))
+    if "matchExpressions" in selector:
+        shown["matchExpressions"] = [
+            {name: term[name] for name in ("key", "operator", "values") if name in term}
+            for term in selector["matchExpressions"]
+        ]
+    return shown
 
 
 def fixed_selector(spec: Object, former: Object) -> list[FieldError]:

@@ -11,7 +11,7 @@ from kapi.resources.workload.rules import name_warnings
 def workload_warnings(_: Call, new: Object, old: Object | None) -> list[str]:
     template = new["spec"]["template"]
     if old is None:
-        return name_warnings(new["metadata"]["name"]) + template_warnings(template, "spec.template", None)
+        return name_warnings(new["metadata"]["name"]) + template_warnings(template, "spec.template")
     if new["metadata"].get("generation") == old["metadata"].get("generation"):
         return []
-    return template_warnings(template, "spec.template", old["spec"]["template"])
+    return template_warnings(template, "spec.template")

@@ -6,7 +6,7 @@ The law: an object is encoded once per revision. The store's value has no resour
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -34,11 +34,11 @@ class Shape:
     kind: str
     api_version: str
     fields_of: FieldsOf
+    head: bytes = field(init=False)  # what precedes the body in a complete object: `{"kind":"Pod","apiVersion":"v1",`
 
-    @property
-    def head(self) -> bytes:
-        """What precedes the body in a complete object: `{"kind":"Pod","apiVersion":"v1",`."""
-        return b'{"kind":"%b","apiVersion":"%b",' % (self.kind.encode(), self.api_version.encode())
+    def __post_init__(self) -> None:
+        head = b'{"kind":"%b","apiVersion":"%b",' % (self.kind.encode(), self.api_version.encode())
+        object.__setattr__(self, "head", head)
 
 
 class Entry:

@@ -26,9 +26,9 @@ class RequestFields:
     __slots__ = ("expect", "headers", "length", "method", "path", "query", "size")
 
     def __init__(self, fields: list[tuple[bytes, bytes, bool]]) -> None:
-        names = [field[0] for field in fields]
+        names, values, _ = zip(*fields, strict=True) if fields else ((), (), ())
         all_names = b"".join(names)
-        all_values = b"".join([field[1] for field in fields])
+        all_values = b"".join(values)
         if all_names.translate(None, _NAME_BYTES) or len(all_values.translate(None, _VALUE_BREAKS)) != len(all_values):
             raise Malformed
         self.size = len(all_names) + len(all_values) + 32 * len(fields)
@@ -36,10 +36,10 @@ class RequestFields:
         self.expect = False
         # As many fields as there are colons are pseudo-fields, and come first; their names are checked below.
         count = all_names.count(b":")
-        pseudo = {name: value for name, value, _ in fields[:count]}
+        pseudo = dict(zip(names[:count], values, strict=False))
         if len(pseudo) != count:
             raise Malformed
-        self.headers: RawHeaders = [(name, value) for name, value, _ in fields[count:]]
+        self.headers: RawHeaders = list(zip(names[count:], values[count:], strict=True))
         if not _SEEN.isdisjoint(names):
             for name, value in self.headers:
                 if name in _SEEN:

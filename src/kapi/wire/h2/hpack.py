@@ -80,20 +80,35 @@ def _encode_field(name: bytes, value: bytes) -> bytes:
 
 # Most fields of most answers are the same few; long values are not worth the memory, nor those that never come again.
 _CACHED_LENGTH = 64
+_MOST_CACHED = 1024
+_PASSING = RESERVED | {b"audit-id"}
+_ENCODED: dict[tuple[bytes, bytes], bytes] = {}
 _known_field = lru_cache(maxsize=1024)(_encode_field)
+
+
+def _encode_new_field(header: tuple[bytes, bytes]) -> bytes:
+    field = _encode_field(*header)
+    if header[0] not in _PASSING and len(header[1]) < _CACHED_LENGTH:
+        if len(_ENCODED) >= _MOST_CACHED:
+            _ENCODED.clear()
+        _ENCODED[header] = field
+    return field
 
 
 def encode_head(status: int, headers: RawHeaders, date: bytes, length: int = -1) -> bytes:
     """The header block of an answer. `length` is the body's, when it is known here rather than by the handler."""
     out = [_STATIC_STATUS.get(status) or b"\x08\x03%d" % status]
     dated = False
-    for name, value in headers:
-        if name in RESERVED:
-            if name in HOP_BY_HOP or (name == b"content-length" and length >= 0):
-                continue
-            dated = dated or name == b"date"
-        known = len(value) < _CACHED_LENGTH and name != b"audit-id"
-        out.append(_known_field(name, value) if known else _encode_field(name, value))
+    for header in headers:
+        field = _ENCODED.get(header)
+        if field is None:
+            name = header[0]
+            if name in RESERVED:
+                if name in HOP_BY_HOP or (name == b"content-length" and length >= 0):
+                    continue
+                dated = dated or name == b"date"
+            field = _encode_new_field(header)
+        out.append(field)
     if not dated:
         out.append(_known_field(b"date", date))
     if length >= 0:
