@@ -150,3 +150,27 @@ def test_no_text_does_worse_than_being_refused(text: bytes) -> None:
         load(text)
     except YAMLError as error:
         assert str(error)
+
+
+def test_long_text_is_folded_past_the_eightieth_column() -> None:
+    text = "the quick brown fox jumps over the lazy dog " * 3
+    assert dumps({"a": text.strip(), "b": text, "c": "x" * 90}).decode() == (
+        "a: the quick brown fox jumps over the lazy dog the quick brown fox jumps over the\n"
+        "  lazy dog the quick brown fox jumps over the lazy dog\n"
+        "b: 'the quick brown fox jumps over the lazy dog the quick brown fox jumps over the\n"
+        "  lazy dog the quick brown fox jumps over the lazy dog '\n"
+        f"c: {'x' * 90}\n"
+    )
+    nested = {"list": [text.strip()], "key" * 30: "a b"}
+    assert dumps(nested).decode() == (
+        f"{'key' * 30}: a\n  b\n"
+        "list:\n"
+        "- the quick brown fox jumps over the lazy dog the quick brown fox jumps over the lazy\n"
+        "  dog the quick brown fox jumps over the lazy dog\n"
+    )
+
+
+def test_spaces_that_a_fold_would_swallow_are_kept_by_a_backslash() -> None:
+    assert dumps({"a": "\t" + "x" * 80 + "  y \x01\U0001f600"}).decode() == (
+        'a: "\\t' + "x" * 80 + '\n  \\ y \\x01\\U0001F600"\n'
+    )

@@ -33,19 +33,14 @@ def test_members_merge_and_null_removes(document: Any, patch: Any, wanted: Any) 
     assert merge_patch.apply(document, patch) == wanted
 
 
-@pytest.mark.parametrize(
-    ("patch", "message"),
-    [
-        (None, "Invalid JSON Patch"),
-        ([], "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}"),
-        ("x", "error decoding patch: json: cannot unmarshal string into Go value of type map[string]interface {}"),
-        (5, "error decoding patch: json: cannot unmarshal number into Go value of type map[string]interface {}"),
-    ],
-)
-def test_a_patch_must_be_an_object(patch: Any, message: str) -> None:
-    with pytest.raises(BadPatch) as refused:
-        merge_patch.apply({}, patch)
-    assert (refused.value.code, refused.value.message) == (400, message)
+@pytest.mark.parametrize("patch", [None, "x", 5, True])
+def test_a_patch_must_be_an_object(patch: Any) -> None:
+    with pytest.raises(BadPatch, match=r"^Invalid JSON Patch$"):
+        merge_patch.apply({"a": 1}, patch)
+
+
+def test_a_list_takes_the_documents_place() -> None:
+    assert merge_patch.apply({"a": 1}, [{"b": None, "c": 1}]) == [{"c": 1}]
 
 
 scalars = st.integers(0, 3) | st.text("xy", max_size=2) | st.booleans()

@@ -34,6 +34,11 @@ def config(data: Any = None, **metadata: Any) -> Any:
     )
 
 
+def event(data: Any) -> Any:
+    """Of a kind that there is in two groups."""
+    return config(data) | {"kind": "Event"}
+
+
 def test_the_creator_owns_all_but_what_the_server_sets(config_map: Type) -> None:
     created = tracked(
         None, config({"b": "2", "a": "1"}, labels={"l": "1"}, finalizers=["x/1"], namespace="n"), config_map
@@ -215,9 +220,14 @@ def test_the_oldest_updaters_are_joined_past_ten(config_map: Type) -> None:
 
 
 def test_updates_in_another_version_are_managers_of_their_own(config_map: Type) -> None:
-    live = tracked(None, config({"a": "1"}), config_map, api_version="v1beta1", now=EARLIER)
-    new = tracked(live, config({"a": "1", "b": "2"}), config_map)
-    assert [entry["apiVersion"] for entry in new["metadata"]["managedFields"]] == ["v1beta1", "v1"]
+    live = tracked(None, event({"a": "1"}), config_map, api_version="events.k8s.io/v1", now=EARLIER)
+    new = tracked(live, event({"a": "1", "b": "2"}), config_map)
+    assert [entry["apiVersion"] for entry in new["metadata"]["managedFields"]] == ["events.k8s.io/v1", "v1"]
+
+
+def test_managers_of_a_version_that_their_kind_never_had_are_forgotten(config_map: Type) -> None:
+    live = tracked(None, config({"a": "1"}), config_map, "gone", api_version="v7", now=EARLIER)
+    assert list(owners(tracked(live, config({"a": "1", "b": "2"}), config_map))) == ["me"]
 
 
 def test_owners_in_another_version_see_the_change_as_that_version_does(make_type: Any) -> None:

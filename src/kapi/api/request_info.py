@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import parse_qs, unquote
 
 from kapi.api.names import path_segment
@@ -13,6 +14,9 @@ _NAMESPACE_SUBRESOURCES = frozenset(("status", "finalize"))
 _SPECIAL_VERBS = frozenset(("proxy", "watch"))
 _SELECTING_VERBS = frozenset(("list", "watch", "deletecollection"))
 _SPECIAL_VERBS_NO_SUBRESOURCES = frozenset(("proxy",))
+
+
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})").search
 
 
 class RequestInfo:
@@ -57,7 +61,12 @@ class RequestInfo:
 
 
 def parse_query(query: str) -> dict[str, list[str]]:
-    return parse_qs(query, keep_blank_values=True) if query else {}
+    if not query:
+        return {}
+    if ";" in query or _BAD_ESCAPE(query):
+        # As Go: a pair that cannot be read is left out.
+        query = "&".join(pair for pair in query.split("&") if ";" not in pair and not _BAD_ESCAPE(pair))
+    return parse_qs(query, keep_blank_values=True)
 
 
 class BadRequestPath(ValueError):

@@ -150,7 +150,8 @@ class _LabelParser:
             special, key = self._take()
         if special:
             raise InvalidSelector(f"found '{key}', expected: identifier")
-        _raise([invalid("<nil>", key, e) for e in label_key(key)])
+        if problems := label_key(key):
+            _raise([invalid("<nil>", key, "; ".join(problems))])
         if absent:
             return Requirement(key, "!")
         if self._peek() in ((True, ""), (True, ",")):
@@ -220,7 +221,8 @@ def new_requirement(key: str, operator: str, values: Sequence[str]) -> Requireme
     if operator in ("gt", "lt") and not _is_int64(values[0]):
         errors.append(invalid("values[0]", values[0], "for 'Gt', 'Lt' operators, the value must be an integer"))
     for i, value in enumerate(values):
-        errors += [invalid(f"values[{i}][{key}]", value, e) for e in label_value(value)]
+        if problems := label_value(value):
+            errors.append(invalid(f"values[{i}][{key}]", value, "; ".join(problems)))
     _raise(errors)
     return Requirement(key, operator, tuple(values))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from kapi.api.errors import BadRequest
 from kapi.api.gvk import GroupVersion, GroupVersionKind
@@ -36,7 +36,9 @@ _OPTIONS_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/regi
 _META_KINDS = frozenset(
     ("CreateOptions", "DeleteOptions", "GetOptions", "ListOptions", "PatchOptions", "UpdateOptions", "WatchEvent")
 )
-_INTERNAL_PACKAGES = {"": "core", "internal.apiserver.k8s.io": "apiserverinternal"}
+# Kinds that have no version of their own, and stand under v1.
+_UNVERSIONED = frozenset(("APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "Status"))
+_INTERNAL_PACKAGES = {"": "core", "events.k8s.io": "core", "internal.apiserver.k8s.io": "apiserverinternal"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +52,40 @@ class Decoded:
     @property
     def warnings(self) -> list[str]:
         """The problems as warnings: one each, also where YAML reports several at once."""
-        found: list[str] = []
-        for problem in self.problems:
-            if problem.startswith(_YAML_ERRORS):
-                found += [line.strip() for line in problem.removeprefix(_YAML_ERRORS).split("\n")]
-            else:
-                found.append(problem)
-        return found
+        return [warning for problem in self.problems for warning in as_warnings(problem)]
+
+
+def as_warnings(problem: str) -> list[str]:
+    if not problem.startswith(_YAML_ERRORS):
+        return [problem]
+    return [line.strip() for line in problem.removeprefix(_YAML_ERRORS).split("\n")]
 
 
 class Unrecognised(Exception):
     """The body does not say what it is; `str` is upstream's reason."""
+
+
+def said_kind(value: Any) -> GroupVersionKind:
+    """What a body says it is; empty where it says nothing."""
+    if value is None:
+        return GroupVersionKind("", "", "")
+    if value.__class__ is not dict:
+        mismatch = TypeMismatch(value, _META_STRUCT)
+        raise Unrecognised(f"couldn't get version/kind; json parse error: {mismatch.message}")
+    api_version, kind = value.get("apiVersion"), value.get("kind")
+    if api_version is None or kind is None:
+        # As Go reads these two, and nothing else: in any case of letters.
+        folded = {key.lower(): item for key, item in value.items()}
+        api_version, kind = folded.get("apiversion"), folded.get("kind")
+    if (api_version is not None and api_version.__class__ is not str) or (
+        kind is not None and kind.__class__ is not str
+    ):
+        raise Unrecognised(f"couldn't get version/kind; json parse error: {_not_text(value)}")
+    try:
+        group, version = GroupVersion.parse(api_version or "")
+    except ValueError as error:
+        raise Unrecognised(str(error)) from None
+    return GroupVersionKind(group, version, kind or "")
 
 
 class Parsed:
@@ -87,23 +112,7 @@ class Parsed:
             raise Unrecognised(f"couldn't get version/kind; json parse error: {error}") from None
 
     def interpret(self) -> GroupVersionKind:
-        """What the body says it is; empty where it says nothing."""
-        value = self.value
-        if value is None:
-            return GroupVersionKind("", "", "")
-        if value.__class__ is not dict:
-            mismatch = TypeMismatch(value, _META_STRUCT)
-            raise Unrecognised(f"couldn't get version/kind; json parse error: {mismatch.message}")
-        api_version, kind = value.get("apiVersion"), value.get("kind")
-        if (api_version is not None and api_version.__class__ is not str) or (
-            kind is not None and kind.__class__ is not str
-        ):
-            raise Unrecognised(f"couldn't get version/kind; json parse error: {_not_text(value)}")
-        try:
-            group, version = GroupVersion.parse(api_version or "")
-        except ValueError as error:
-            raise Unrecognised(str(error)) from None
-        return GroupVersionKind(group, version, kind or "")
+        return said_kind(self.value)
 
     def settle(self, type_: Type | None, strictness: Strictness) -> tuple[Object, list[str]]:
         """The object, checked by its type if there is one, and its problems. TypeMismatch when it does not fit."""
@@ -205,6 +214,8 @@ def decode_options(data: bytes, media_type: str, expected: GroupVersionKind) -> 
     try:
         parsed = _parse(data, media_type)
         actual = _with_defaults(parsed.interpret(), expected)
+        if actual.kind in _UNVERSIONED and str(actual.group_version) == "v1":
+            raise Unrecognised(f"converting (v1.{actual.kind}) to (v1.{expected.kind}): unknown conversion")
         if actual.kind != expected.kind:
             gv = actual.group_version
             raise Unrecognised(
@@ -262,10 +273,18 @@ def _refuse_kind(actual: GroupVersionKind, expected: GroupVersionKind) -> None:
             f"the API version in the data ({actual.group_version}) does not match the expected API version "
             f"({expected.group_version})"
         )
-    if not why:
-        package = _INTERNAL_PACKAGES.get(expected.group, expected.group.partition(".")[0])
-        why = f"converting ({actual.version}.{actual.kind}) to ({package}.{expected.kind}): unknown conversion"
-    raise BadRequest(_cannot_be_handled(actual, expected, why))
+    raise BadRequest(_cannot_be_handled(actual, expected, why or no_conversion(actual, expected)))
+
+
+def no_conversion(actual: GroupVersionKind, expected: GroupVersionKind) -> str:
+    """Why a kind that is known does not become another one."""
+    return f"converting ({actual.version}.{actual.kind}) to ({internal_type(expected)}): unknown conversion"
+
+
+def internal_type(gvk: GroupVersionKind) -> str:
+    """What upstream calls the type that it keeps objects of a kind in."""
+    package = _INTERNAL_PACKAGES.get(gvk.group, gvk.group.partition(".")[0])
+    return f"{package}.{gvk.kind}"
 
 
 def unknown_kind(actual: GroupVersionKind, expected: GroupVersionKind) -> str:
@@ -273,7 +292,11 @@ def unknown_kind(actual: GroupVersionKind, expected: GroupVersionKind) -> str:
     group_version = str(actual.group_version)
     scheme = _SCHEMES.get(expected.group)
     known = loader.registered_kinds(group_version) if scheme is None or actual.group == expected.group else frozenset()
+    if actual.group == "meta.k8s.io":
+        known = frozenset()  # what answers are made of is no kind that one could send
     if actual.kind in known or (known and actual.kind in _META_KINDS):
+        return ""
+    if group_version == "v1" and actual.kind in _UNVERSIONED:
         return ""
     return f'no kind "{actual.kind}" is registered for version "{group_version}" in scheme "{scheme or _SCHEME}"'
 

@@ -1,6 +1,7 @@
 """What is wrong with a JSON text, in the words of Go's scanner. Runs only when the fast parser has refused the text.
 
-The scanner keeps its own stack, so that no nesting can exhaust Python's.
+The scanner keeps its own stack, so that no nesting can exhaust Python's. Like Go's it reads a space after the end: a
+text that ends amid a literal, a number or an escape is told of that space.
 """
 
 from __future__ import annotations
@@ -108,10 +109,10 @@ def _string(data: bytes, position: int) -> int:
         return end + 1
     if byte != 0x5C:
         raise _unexpected(data, end, "in string literal")
-    if _byte(data, end + 1) != 0x75:
+    if _byte_or_space(data, end + 1) != 0x75:
         raise _unexpected(data, end + 1, "in string escape code")
     end += 2
-    while _byte(data, end) in b"0123456789abcdefABCDEF":
+    while _byte_or_space(data, end) in b"0123456789abcdefABCDEF":
         end += 1
     raise _unexpected(data, end, "in \\u hexadecimal character escape")
 
@@ -119,24 +120,21 @@ def _string(data: bytes, position: int) -> int:
 def _number(data: bytes, position: int) -> int:
     match = _NUMBER.match(data, position)
     if match is None:
-        _byte(data, position + 1)
         raise _unexpected(data, position + 1, "in numeric literal")
     end = match.end()
     if end < len(data) and data[end] == 0x2E and b"." not in match[0] and b"e" not in match[0].lower():
-        _byte(data, end + 1)
         raise _unexpected(data, end + 1, "after decimal point in numeric literal")
     if end < len(data) and data[end] in b"eE" and b"e" not in match[0].lower():
         end += 1
-        if _byte(data, end) in b"+-":
+        if _byte_or_space(data, end) in b"+-":
             end += 1
-        _byte(data, end)
         raise _unexpected(data, end, "in exponent of numeric literal")
     return end
 
 
 def _literal(data: bytes, position: int, literal: bytes) -> int:
     for offset in range(1, len(literal)):
-        if _byte(data, position + offset) != literal[offset]:
+        if _byte_or_space(data, position + offset) != literal[offset]:
             raise _unexpected(
                 data, position + offset, f"in literal {literal.decode()} (expecting {chr(literal[offset])!r})"
             )
@@ -154,8 +152,12 @@ def _byte(data: bytes, position: int) -> int:
     return data[position]
 
 
+def _byte_or_space(data: bytes, position: int) -> int:
+    return data[position] if position < len(data) else 0x20
+
+
 def _unexpected(data: bytes, position: int, context: str) -> _Bad:
-    return _Bad(f"invalid character {_quote(_byte(data, position))} {context}")
+    return _Bad(f"invalid character {_quote(_byte_or_space(data, position))} {context}")
 
 
 def _quote(byte: int) -> str:

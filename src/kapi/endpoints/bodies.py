@@ -29,7 +29,7 @@ _UNKNOWN_FORMAT = (
 )
 # As upstream's audit names them.
 _INTERNAL_OPTIONS = "meta.k8s.io/__internal"
-_OPTIONS = GroupVersionKind("", "v1", "DeleteOptions")
+_OPTIONS = GroupVersionKind("meta.k8s.io", "v1", "DeleteOptions")
 
 
 def content_type(call: Call) -> str:
@@ -41,9 +41,14 @@ def content_type(call: Call) -> str:
 def media_type(call: Call) -> str:
     """JSON, YAML or protobuf; JSON when nothing is said."""
     given = content_type(call).lower() or JSON
-    if given in (JSON, YAML, PROTOBUF):
+    if given in (JSON, YAML, PROTOBUF) and _has_good_parameters(call):
         return given
     raise errors.UnsupportedMediaType(_UNKNOWN_FORMAT)
+
+
+def _has_good_parameters(call: Call) -> bool:
+    _, *parameters = (call.request.headers.get("content-type") or "").split(";")
+    return all("=" in parameter or not parameter.strip() for parameter in parameters)
 
 
 async def read_object(call: Call, endpoint: Endpoint, options: WriteOptions) -> Object:
@@ -76,10 +81,9 @@ def _decode_custom(body: bytes, kind: str, resource: Resource, untyped: Untyped,
     """A custom resource's object: JSON, then its definition's schema."""
     decoded = decode_untyped(body, kind, resource.kind, options.field_validation)
     given, expected = decoded.gvk, resource.gvk
-    if not given.kind or not given.version:
-        field = "Kind" if not given.kind else "apiVersion"
+    if not given.kind:
         text = body.decode("utf-8", "replace")
-        why = f"Object '{field}' is missing in '{text}' ({summary(body)})"
+        why = f"Object 'Kind' is missing in '{text}' ({summary(body)})"
         raise errors.BadRequest(f"the object provided is unrecognized (must be of type {resource.kind}): {why}")
     if given.group_version != expected.group_version:
         raise errors.BadRequest(
@@ -99,7 +103,7 @@ def _cannot_be_handled(resource: Resource, why: str) -> str:
     return f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {why}'
 
 
-def deduplicate_owners(call: Call, new: Object) -> None:
+def deduplicate_owners(call: Call, new: Object, *, when: str = "") -> None:
     """Owner references that stand twice are taken once, with a warning."""
     owners = new["metadata"].get("ownerReferences")
     if not owners or len(owners) < 2:
@@ -113,8 +117,8 @@ def deduplicate_owners(call: Call, new: Object) -> None:
     if doubled:
         new["metadata"]["ownerReferences"] = list(kept.values())
         call.warn(
-            ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and "
-            "may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
+            f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, "
+            "and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
             + ", ".join(doubled)
         )
 

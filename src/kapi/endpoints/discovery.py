@@ -13,15 +13,14 @@ from dataclasses import dataclass, field
 import orjson
 
 from kapi.api.call import Call
-from kapi.api.errors import MethodNotAllowed, NotAcceptable
+from kapi.api.errors import MethodNotAllowed
 from kapi.api.gvk import GroupVersion
 from kapi.api.objects import Object
-from kapi.endpoints.negotiate import JSON, PLAIN, PROTOBUF, YAML, negotiate
+from kapi.endpoints.negotiate import PLAIN, negotiate
 from kapi.endpoints.respond import respond
 from kapi.wire.messages import Response
 
 _AGGREGATED = "apidiscovery.k8s.io"
-_ONLY = f"only the following media types are accepted: {JSON}, {YAML}, {PROTOBUF}"
 
 SELECTABLE = "x-kubernetes-selectable-fields"  # in a published schema
 
@@ -122,9 +121,8 @@ async def answer(call: Call, document: Object, *, any_method: bool = False) -> R
     """A discovery document, as JSON or YAML."""
     if call.request.method != "GET" and not any_method:
         raise MethodNotAllowed
-    form = negotiate(call.request.headers.get("accept"))
-    if form.transform:
-        raise NotAcceptable(_ONLY)
+    # What answers any method is the aggregator's own.
+    form = negotiate(call.request.headers.get("accept"), routed=not any_method, transforming=False)
     return await respond(call, 200, orjson.dumps(document), form)
 
 

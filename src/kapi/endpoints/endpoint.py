@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kapi.api.call import Call
 from kapi.api.objects import Object
-from kapi.endpoints.negotiate import Form, negotiate
+from kapi.endpoints.negotiate import Form, negotiate, negotiate_stream
 from kapi.endpoints.render import Renderer
 from kapi.registry.resource import Resource
 from kapi.registry.store import Store
@@ -30,10 +30,15 @@ class Endpoint:
     renderer: Renderer
     limits: Limits
 
-    def form(self, call: Call, *, streaming: bool = False) -> Form:
+    def form(self, call: Call, *, listed: bool = False) -> Form:
         """In which form the client wants this resource's objects."""
-        is_custom = self.resource.untyped is not None
-        return negotiate(call.request.headers.get("accept"), streaming=streaming, binary=not is_custom)
+        is_built_in = self.resource.untyped is None
+        accept = call.request.headers.get("accept")
+        return negotiate(accept, listed=listed, routed=is_built_in, binary=is_built_in)
+
+    def stream_form(self, call: Call) -> Form:
+        """In which form the client wants to be told of changes."""
+        return negotiate_stream(call.request.headers.get("accept"), binary=self.resource.untyped is None)
 
     def to_stored(self, new: Object) -> Object:
         conversion = self.resource.conversion

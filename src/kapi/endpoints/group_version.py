@@ -166,5 +166,5 @@ def _check_scope(info: RequestInfo, endpoint: Endpoint) -> None:
     if endpoint.resource.names.namespaced:
         if info.name and not info.namespace:
             raise UnknownResource
-    elif info.namespace and info.resource != "namespaces":
+    elif info.namespace and (info.resource != "namespaces" or info.name != info.namespace):
         raise UnknownResource

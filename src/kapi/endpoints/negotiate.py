@@ -11,6 +11,8 @@ JSON, YAML, PROTOBUF = "application/json", "application/yaml", "application/vnd.
 _ACCEPTED = f"only the following media types are accepted: {JSON}, {YAML}, {PROTOBUF}"
 _OFFERED = f"406: Not Acceptable\n\nAvailable representations: {JSON}, {YAML}, {PROTOBUF}"
 _STREAMS = f", {JSON};stream=watch, {PROTOBUF};stream=watch"
+_STREAMED = f"only the following media types are accepted: {JSON};stream=watch, {PROTOBUF};stream=watch"
+_ROUTED = (JSON, YAML, PROTOBUF, "*/*")
 _TRANSFORMS = frozenset(("Table", "PartialObjectMetadata", "PartialObjectMetadataList"))
 
 
@@ -36,41 +38,53 @@ class _Clause(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def negotiate(accept: str | None, *, streaming: bool = False, binary: bool = True, transforming: bool = True) -> Form:
+def negotiate(
+    accept: str | None, *, listed: bool = False, routed: bool = True, binary: bool = True, transforming: bool = True
+) -> Form:
     """The first acceptable form, best quality first; NotAcceptable when there is none.
 
-    Without `binary` there is no protobuf: custom resources have no messages. Failures are not `transforming`: they are
-    turned into nothing else.
+    A route matches media types by the letter before anything is negotiated; one of lists tells of streams as well.
+    Custom resources, and what the aggregator answers by itself, are not `routed`. Without `binary` there is no
+    protobuf: custom resources have no messages. What is not `transforming` is
+    shown as it is: discovery, and failures.
     """
     if not accept or not accept.strip():
         return PLAIN
     clauses = _parse(accept)
-    if not any(_offered(c) for c in clauses):
-        raise NotAcceptable(_OFFERED + (_STREAMS if streaming else ""), details={})
+    if routed and not any(c.media_type in _ROUTED for c in clauses):
+        raise NotAcceptable(_OFFERED + (_STREAMS if listed else ""), details={})
     for clause in clauses:
         form = _form(clause)
-        if form is None or (streaming and form.media_type == YAML) or (form.media_type == PROTOBUF and not binary):
+        if form is None or (form.transform and not transforming):
             continue
-        if transforming or not form.transform:
+        if binary or form.media_type != PROTOBUF:
             return form
     raise NotAcceptable(_ACCEPTED)
+
+
+@lru_cache(maxsize=256)
+def negotiate_stream(accept: str | None, *, binary: bool = True) -> Form:
+    """The same for a watch, which has been negotiated like a list before: there are no streams of YAML."""
+    if not accept or not accept.strip():
+        return PLAIN
+    for clause in _parse(accept):
+        form = _form(clause)
+        if form is not None and form.media_type != YAML and (binary or form.media_type != PROTOBUF):
+            return form
+    raise NotAcceptable(_STREAMED)
 
 
 def _parse(accept: str) -> list[_Clause]:
     clauses = []
     for part in accept.split(","):
         media_type, *raw = (p.strip() for p in part.split(";"))
-        params = dict(p.partition("=")[::2] for p in raw if p)
+        params = dict(p.split("=", 1) for p in raw if p.partition("=")[2])
         try:
             quality = float(params.pop("q", "1"))
         except ValueError:
             quality = 1.0
-        clauses.append(_Clause(quality, media_type.lower(), params))
+        clauses.append(_Clause(quality, media_type, params))
     return sorted(clauses, key=lambda c: -c.quality)
-
-
-def _offered(clause: _Clause) -> bool:
-    return clause.media_type in (JSON, YAML, PROTOBUF, "*/*", "application/*")
 
 
 def _form(clause: _Clause) -> Form | None:
@@ -92,3 +106,11 @@ def _form(clause: _Clause) -> Form | None:
     if kind == "Table" and media_type == PROTOBUF:
         return None
     return Form(media_type, kind, version)
+
+
+def check_offered(accept: str | None, media_type: str) -> None:
+    """For what is written in one form only: NotAcceptable unless the client takes it."""
+    if not accept or not accept.strip():
+        return
+    if not any(clause.media_type in (media_type, "*/*") for clause in _parse(accept)):
+        raise NotAcceptable(f"406: Not Acceptable\n\nAvailable representations: {media_type}", details={})

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kapi.api import errors
 from kapi.api.call import Call
-from kapi.api.fields import FieldError, forbidden, not_supported, required, too_long
+from kapi.api.fields import FieldError, forbidden, invalid, not_supported, required, too_long
 from kapi.api.gvk import GroupKind
 from kapi.api.objects import Object, Revision
 from kapi.api.selectors import (
@@ -17,11 +17,12 @@ from kapi.api.selectors import (
     parse_field_selector,
     parse_label_selector,
 )
-from kapi.registry.options import DeleteOptions, WriteOptions, check_delete_options, dry_run_problems
+from kapi.registry.options import UNSAFE, DeleteOptions, WriteOptions, check_delete_options, dry_run_problems
 from kapi.registry.resource import Resource
 
 _LOW, _HIGH = -(1 << 63), (1 << 63) - 1
 _LONGEST = 100  # digits, leading zeros included
+_DIGITS = re.compile(r"[0-9]+").fullmatch
 
 
 def first(call: Call, name: str) -> str | None:
@@ -53,16 +54,15 @@ class InvalidResourceVersion(errors.APIError):
     """A version that is not a number: as upstream, a 500 without a reason."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(
-            f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
-        )
+        why = "value out of range" if _DIGITS(text) else "invalid syntax"
+        super().__init__(f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": {why}')
 
 
 def revision(text: str | None) -> Revision | None:
     """A resourceVersion: None when unset or empty."""
     if not text:
         return None
-    if not re.fullmatch(r"[0-9]+", text) or len(text) > _LONGEST or int(text) >= 1 << 64:
+    if not _DIGITS(text) or len(text) > _LONGEST or int(text) >= 1 << 64:
         raise InvalidResourceVersion(text)
     return Revision(int(text))
 
@@ -130,7 +130,9 @@ def _watch_problems(options: ListOptions) -> list[FieldError]:
         found.append(forbidden(at, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"))
     if options.match and options.match != "NotOlderThan":
         found.append(not_supported(at, options.match, ["NotOlderThan"]))
-    if options.match and options.token:
+    # As upstream: a watch from any state asks for initial events, and so for a match.
+    from_any = options.initial_events is None and options.resource_version in ("", "0")
+    if options.token and (options.match or from_any):
         found.append(forbidden(at, "resourceVersionMatch is forbidden when continue is provided"))
     return found
 
@@ -144,7 +146,7 @@ def _list_problems(options: ListOptions) -> list[FieldError]:
         if options.token:
             found.append(forbidden(at, "resourceVersionMatch is forbidden when continue is provided"))
         if options.match not in ("Exact", "NotOlderThan"):
-            found.append(not_supported(at, options.match, ["Exact", "NotOlderThan", ""]))
+            found.append(not_supported(at, options.match, ["Exact", "NotOlderThan", ""], in_order=True))
         if options.match == "Exact" and options.resource_version == "0":
             detail = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
             found.append(forbidden(at, detail))
@@ -205,10 +207,18 @@ def delete_options(call: Call, body: Object | None) -> DeleteOptions:
             grace_period=integer(call, "gracePeriodSeconds"),
             orphan_dependents=boolean(call, "orphanDependents") if "orphanDependents" in call.params else None,
             propagation_policy=first(call, "propagationPolicy"),
+            ignore_read_errors=boolean(call, UNSAFE),
         )
     options.dry_run = bool(dry_run)
     check_delete_options(options, dry_run)
     return options
+
+
+def check_collection_options(options: DeleteOptions) -> None:
+    """Collections are deleted object by object, each of which can be read."""
+    if options.ignore_read_errors:
+        why = "is not allowed with DELETECOLLECTION, try again after removing the option"
+        raise errors.Invalid(GroupKind("meta.k8s.io", "DeleteOptions"), "", [invalid(UNSAFE, True, why)])
 
 
 def _from_body(body: Object) -> tuple[DeleteOptions, list[str]]:
@@ -219,5 +229,6 @@ def _from_body(body: Object) -> tuple[DeleteOptions, list[str]]:
         resource_version=preconditions.get("resourceVersion"),
         orphan_dependents=body.get("orphanDependents"),
         propagation_policy=body.get("propagationPolicy"),
+        ignore_read_errors=bool(body.get(UNSAFE)),
     )
     return options, body.get("dryRun") or []

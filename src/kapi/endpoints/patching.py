@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import orjson
@@ -10,10 +11,18 @@ from kapi.api import errors
 from kapi.api.call import Call
 from kapi.api.clock import rfc3339
 from kapi.api.fields import invalid
-from kapi.api.gvk import GroupKind, GroupVersion, GroupVersionKind
+from kapi.api.gvk import GroupKind, GroupVersionKind
 from kapi.api.objects import Object
 from kapi.codec import json
-from kapi.codec.decode import Decoded, Parsed, Unrecognised, strict_message, unknown_kind
+from kapi.codec.decode import (
+    Parsed,
+    Unrecognised,
+    as_warnings,
+    no_conversion,
+    said_kind,
+    strict_message,
+    unknown_kind,
+)
 from kapi.codec.strict import strict_problems
 from kapi.endpoints.bodies import YAML, content_type, deduplicate_owners, name_undeterminable
 from kapi.endpoints.endpoint import Endpoint
@@ -25,6 +34,7 @@ from kapi.registry.options import WriteOptions
 from kapi.schema.compile import decode
 from kapi.schema.errors import TypeMismatch
 from kapi.schema.loader import UnknownType, type_of
+from kapi.schema.types import Field, Type
 
 CONTENT_TYPES = {
     "json": "application/json-patch+json",
@@ -79,69 +89,83 @@ class Patching:
         self._kind = kind
         self._options = options
         self._problems: list[str] = []  # fields that stand twice in the patch, or mean nothing there
-        if kind == CONTENT_TYPES["apply"]:
-            self._patch = self._parse_config(body)
-        else:
-            self._patch = self._parse_patch(body)
-            if options.field_validation != "Ignore" and json.has_duplicates(body, self._patch):
-                found = strict_problems(None, json.loads_exactly(body, pairs=True))
-                prefix = "json patch " if kind == CONTENT_TYPES["json"] else ""
-                self._problems = [prefix + problem for problem in found]
-            if kind == CONTENT_TYPES["json"]:
-                self._problems += _unknown_to_json_patch(self._patch)
+        self._doubled: list[str] = []  # the same of an applied configuration, judged once it has been applied
+        # As upstream: only what is no JSON or YAML at all is refused before the object has been found.
+        self._refusal: errors.APIError | None = None
+        self._patch = self._parse_config(body) if kind == CONTENT_TYPES["apply"] else self._parse_patch(body)
         if call.audit is not None:
             call.audit.request_patch(self._patch)
 
     # Reading the patch
 
     def _parse_patch(self, body: bytes) -> Any:
-        if self._kind == CONTENT_TYPES["json"]:
-            return self._parse_json_patch(body)
         try:
-            value = json.loads(body)
+            value, exactly = json.parse(body)
         except json.JSONError as error:
             raise errors.BadRequest("invalid JSON patch") from error
-        if value is None and self._kind == CONTENT_TYPES["merge"]:
-            raise errors.BadRequest("Invalid JSON Patch")
-        if value is not None and not isinstance(value, dict):
-            text = f"json: cannot unmarshal {json_type(value)} into Go value of type map[string]interface {{}}"
-            raise errors.BadRequest(f"error decoding patch: {text}")
+        why = self._unreadable(value, json.first_infinite(value) if exactly else "")
+        if why:
+            self._refusal = errors.BadRequest(why)
+        elif self._options.field_validation != "Ignore":
+            self._problems = self._strict_problems(body, value)
         return value
 
-    def _parse_json_patch(self, body: bytes) -> Any:
-        try:
-            value = json.loads(body)
-            json_patch.operations(value)
-        except TooManyOperations as error:
-            raise errors.RequestEntityTooLarge(str(error)) from None
-        except (json.JSONError, PatchError) as error:
-            raise errors.BadRequest(f"error decoding patch: {error}") from None
-        return value
+    def _unreadable(self, value: Any, infinite: str) -> str:
+        """Why the JSON is no patch of its type; empty when it is one."""
+        is_lenient = self._options.field_validation == "Ignore"
+        prefix = "" if self._kind == CONTENT_TYPES["strategic"] else "error decoding patch: "
+        if self._kind == CONTENT_TYPES["json"]:
+            mistyped = "" if is_lenient else json_patch.mistyped(value)
+        elif self._kind == CONTENT_TYPES["merge"] and value is None:
+            return "Invalid JSON Patch"
+        else:
+            is_taken = value is None or isinstance(value, dict) or (is_lenient and bool(prefix))
+            mistyped = "" if is_taken else _no_map(value)
+        if infinite and not mistyped:
+            where = "struct field jsonPatchOp.value" if self._kind == CONTENT_TYPES["json"] else "value"
+            mistyped = f"json: cannot unmarshal number {infinite} into Go {where} of type float64"
+        return mistyped and prefix + mistyped
+
+    def _strict_problems(self, body: bytes, value: Any) -> list[str]:
+        is_json_patch = self._kind == CONTENT_TYPES["json"]
+        if not json.has_duplicates(body, value) and not (is_json_patch and _has_unknown_members(value)):
+            return []
+        exact = json.loads_exactly(body, pairs=True, is_valid=True)
+        if not is_json_patch:
+            return strict_problems(None, exact)
+        return [f"json patch {problem}" for problem in strict_problems(_OPERATIONS, exact)]
 
     def _parse_config(self, body: bytes) -> Object:
         try:
             parsed = Parsed(body, YAML)
         except Unrecognised as error:
-            raise errors.BadRequest(f"error encoding patch: {error}") from None
+            # As upstream: what looks like JSON is not read before it is applied.
+            if body.lstrip()[:1] != b"{":
+                raise errors.BadRequest(f"error encoding patch: {error}") from None
+            self._refusal = errors.BadRequest(f"error decoding patch: error converting YAML to JSON: {error}")
+            return {}
         if parsed.value is not None and not isinstance(parsed.value, dict):
-            text = f"json: cannot unmarshal {json_type(parsed.value)} into Go value of type map[string]interface {{}}"
-            raise errors.BadRequest(f"error decoding patch: error unmarshaling JSON: while decoding JSON: {text}")
-        value, problems = parsed.settle(None, self._options.field_validation)
-        if problems and self._options.field_validation == "Strict":
-            raise errors.BadRequest(f"error strict decoding YAML: {', '.join(problems)}")
-        for warning in Decoded(value, self._endpoint.resource.gvk, problems).warnings:
-            self._call.warn(warning)
+            text = f"error unmarshaling JSON: while decoding JSON: {_no_map(parsed.value)}"
+            self._refusal = errors.BadRequest(f"error decoding patch: {text}")
+            return {}
+        value, self._doubled = parsed.settle(None, self._options.field_validation)
         return value
 
     # Carrying it out
 
     def patched(self, live: Object | None) -> Object:
         assert live is not None, "only apply creates"
+        if self._refusal is not None:
+            raise self._refusal
         try:
             new = self._merged(live)
         except PatchDoesNotApply:
             raise InvalidPatch from None
+        except TooManyOperations as error:
+            raise errors.RequestEntityTooLarge(str(error)) from None
         except PatchError as error:
+            if error.code == 400:
+                raise errors.BadRequest(str(error)) from None
             raise PatchFailed(str(error), error.code) from None
         return self._settled(new)
 
@@ -151,10 +175,17 @@ class Patching:
         if self._kind == CONTENT_TYPES["merge"]:
             return merge_patch.apply(copied(live), self._patch)
         merged = strategic_merge.apply(live, self._patch, self._endpoint.resource.schema)
+        for field in ("kind", "apiVersion"):
+            if not isinstance(merged.get(field, ""), str | None):
+                from kapi.endpoints.restored import problem  # few do not fit
+
+                raise self._unfit(merged, problem(merged[field], Type("string")) or "")
         # It works on the type, which has no say in what it is called.
         return {**merged, "kind": live["kind"], "apiVersion": live["apiVersion"]}
 
     def applied(self, live: Object | None) -> Object:
+        if self._refusal is not None:
+            raise self._refusal
         resource = self._endpoint.resource
         subresource = self._call.info.subresource
         strategy = resource.subresources[subresource].strategy if subresource else resource.strategy
@@ -176,14 +207,20 @@ class Patching:
             if error.code == 400:
                 raise errors.BadRequest(str(error)) from None
             raise PatchFailed(str(error), error.code) from None
+        self._judge_doubled()
         return self._settled(new)
+
+    def _judge_doubled(self) -> None:
+        for problem in self._doubled:
+            if self._options.field_validation == "Strict":
+                raise errors.BadRequest(f"error strict decoding patch: error converting YAML to JSON: {problem}")
+            for warning in as_warnings(problem):
+                self._call.warn(warning)
 
     def _settled(self, new: Any) -> Object:
         """The patched object, decoded as if it had been sent."""
         resource = self._endpoint.resource
-        if not isinstance(new, dict):
-            raise self._unfit(new, f"json: cannot unmarshal {json_type(new)} into Go value")
-        if resource.untyped is None:
+        if resource.untyped is None or not isinstance(new, dict):
             self._check_kind(new)
         else:
             self._check_said(new)
@@ -197,7 +234,8 @@ class Patching:
                 raise self._unfit(orjson.loads(shown), str(mismatch)) from None
         if resource.untyped is not None and self._kind == CONTENT_TYPES["apply"]:
             paths = []  # as upstream: what a custom resource's schema does not know goes without a word
-        unknown = [f'unknown field "{path}"' for path in paths]
+        # As upstream, whose merged objects are maps: in the order of their names.
+        unknown = [f'unknown field "{path}"' for path in sorted(paths, key=_steps)]
         problems = [*self._problems, *unknown]
         if problems and self._options.field_validation == "Strict":
             raise self._unfit(orjson.loads(shown), strict_message(problems))
@@ -206,7 +244,8 @@ class Patching:
                 self._call.warn(problem)
         if not isinstance(new.get("metadata"), dict):
             new["metadata"] = {}
-        deduplicate_owners(self._call, new)
+        # As upstream says it of patches, whoever wrote them.
+        deduplicate_owners(self._call, new, when=" after mutating admission happens")
         if resource.strategy.default is not None:
             resource.strategy.default(new)
         settled: Object = new
@@ -248,30 +287,30 @@ class Patching:
                 shown = "Kind" if field == "kind" else field
                 raise errors.InternalError(f"Object '{shown}' is missing in 'object has no {field} field'")
 
-    def _check_kind(self, new: Object) -> None:
+    def _check_kind(self, new: Any) -> None:
         """The patched object is still what it was; a kind that was patched away is put back."""
         resource = self._endpoint.resource
-        for field, said in (("kind", resource.kind), ("apiVersion", str(resource.group_version))):
-            if new.get(field) is None:
-                new[field] = said
-        if new["kind"] == resource.kind and new["apiVersion"] == str(resource.group_version):
-            return
-        if not new["kind"] and not new["apiVersion"]:
-            raise self._nameless(new)
         try:
-            actual = GroupVersionKind(*GroupVersion.parse(str(new["apiVersion"])), str(new["kind"]))
-        except ValueError as error:
+            said = said_kind(new)
+        except Unrecognised as error:
             raise self._unfit(new, str(error)) from None
+        if not said.version and not said.group:
+            raise self._nameless(new or {})
+        actual = said._replace(kind=said.kind or resource.kind)
+        if actual == resource.gvk:
+            new["kind"] = actual.kind
+            return
         why = unknown_kind(actual, resource.gvk) or _mismatch(new, actual)
-        raise self._unfit(new, why or f"unable to decode {actual.kind} as {resource.kind}")
+        raise self._unfit(new, why or no_conversion(actual, resource.gvk))
 
     def _nameless(self, new: Object) -> errors.APIError:
         """As upstream, which takes an object that denies its kind for one of a kind without any fields."""
         unknown = [f'unknown field "{key}"' for key in sorted(new) if key not in ("kind", "apiVersion")]
-        if self._options.field_validation == "Strict":
-            return self._unfit(new, strict_message([*self._problems, *unknown]))
+        problems = [*self._problems, *unknown]
+        if problems and self._options.field_validation == "Strict":
+            return self._unfit(new, strict_message(problems))
         if self._options.field_validation == "Warn":
-            for problem in (*self._problems, *unknown):
+            for problem in problems:
                 self._call.warn(problem)
         return name_undeterminable(self._call.info.name)
 
@@ -300,15 +339,22 @@ def _mismatch(new: Object, actual: GroupVersionKind) -> str:
     return ""
 
 
-_JSON_PATCH_FIELDS = frozenset(("op", "path", "from", "value"))
+_MEMBERS = ("op", "path", "from", "value")
+_OPERATION = Type("object", fields={name: Field(name, lambda: Type("any")) for name in _MEMBERS})
+_OPERATIONS = Type("list", element=lambda: _OPERATION)
 
 
-def _unknown_to_json_patch(patch: Any) -> list[str]:
-    return [
-        f'json patch unknown field "[{index}].{name}"'
-        for index, operation in enumerate(patch or ())
-        for name in sorted((operation or {}).keys() - _JSON_PATCH_FIELDS)
-    ]
+def _has_unknown_members(patch: Any) -> bool:
+    return any(name not in _MEMBERS for operation in patch or () for name in operation or ())
+
+
+def _steps(path: str) -> list[tuple[str, int]]:
+    """A path in parts that compare as the keys and indices that they are."""
+    return [("", int(part)) if part.isdigit() else (part, 0) for part in re.split(r"[.\[\]]+", path)]
+
+
+def _no_map(value: Any) -> str:
+    return f"json: cannot unmarshal {json_type(value)} into Go value of type map[string]interface {{}}"
 
 
 def _apply_conflict(conflict: ApplyConflict) -> errors.APIError:

@@ -9,7 +9,7 @@ from kapi.api.call import Call
 from kapi.api.selectors import FieldSelector
 from kapi.endpoints.endpoint import Endpoint
 from kapi.endpoints.negotiate import PROTOBUF, YAML
-from kapi.endpoints.params import ListOptions, first, list_options, revision
+from kapi.endpoints.params import InvalidResourceVersion, ListOptions, boolean, first, list_options, revision
 from kapi.endpoints.render import SLICE
 from kapi.endpoints.respond import respond, respond_in_parts
 from kapi.storage.cacher.entry import Entry
@@ -20,13 +20,17 @@ from kapi.wire.messages import Response
 
 async def get(call: Call, endpoint: Endpoint) -> Response:
     form = endpoint.form(call)
-    wanted = revision(first(call, "resourceVersion")) if call.params else None
+    wanted = None
+    if call.params:
+        if boolean(call, "export"):
+            raise errors.BadRequest("the export parameter, deprecated since v1.14, is no longer supported")
+        wanted = revision(first(call, "resourceVersion"))
     entry = await endpoint.store.get(call.info.namespace, call.info.name, wanted)
     return await respond(call, 200, endpoint.renderer.object(call, entry, form), form)
 
 
 async def list_(call: Call, endpoint: Endpoint) -> Response:
-    form = endpoint.form(call)
+    form = endpoint.form(call, listed=True)
     options = list_options(call, endpoint.resource, watch=False)
     listing = await endpoint.store.list(query(call, endpoint, options))
     if form.media_type == PROTOBUF:
@@ -40,15 +44,18 @@ async def list_(call: Call, endpoint: Endpoint) -> Response:
 def query(call: Call, endpoint: Endpoint, options: ListOptions) -> Query:
     """Where to look and what to take, from a list's options."""
     scope, rest = narrowed_scope(call, endpoint, options.fields)
-    wanted = revision(options.resource_version)
     continuation = None
     if options.token:
         try:
             continuation = Continuation.decode(options.token)
         except InvalidToken as error:
             raise errors.BadRequest(f"invalid continue token: {error}") from None
-        if wanted:
+        if options.resource_version not in ("", "0"):
             raise errors.BadRequest("specifying resource version is not allowed when using continue")
+    try:
+        wanted = revision(options.resource_version)
+    except InvalidResourceVersion as error:
+        raise errors.BadRequest(f"invalid resource version: {error}") from None
     # As upstream: the cache does not page, so a limit is ignored where any cached state will do.
     limit = 0 if wanted == 0 else max(options.limit, 0)
     return Query(

@@ -15,6 +15,7 @@ from kapi.api import errors
 from kapi.api.call import Call
 from kapi.api.clock import Clock
 from kapi.api.objects import Object
+from kapi.codec.decode import internal_type
 from kapi.endpoints.negotiate import JSON, PROTOBUF, Form
 from kapi.endpoints.params import first
 from kapi.registry.resource import Resource
@@ -57,10 +58,14 @@ class Renderer:
         if not form.transform:
             return self._bytes(entry)
         if form.transform == "Table":
-            return self._table(call, [entry], {"resourceVersion": str(entry.revision)}, form)
+            metadata = {"resourceVersion": str(entry.revision)} if entry.revision else {}
+            return self._table(call, [entry], metadata, form)
         if form.transform == "PartialObjectMetadata":
             return self._partial(entry, form)
-        raise errors.NotAcceptable(f"you requested {form.transform}, but the requested object is not a list")
+        if self._resource.untyped is not None:
+            raise errors.APIError("content is not a list")
+        shown = internal_type(self._resource.gvk)
+        raise errors.NotAcceptable(f"you requested {form.transform}, but the requested object is not a list (*{shown})")
 
     # Lists
 
@@ -76,7 +81,11 @@ class Renderer:
         elif form.transform == "PartialObjectMetadataList":
             yield self._partial_list(listing, metadata, form)
         elif form.transform:
-            raise errors.NotAcceptable(f"you requested {form.transform}, but the requested object is a list")
+            is_custom = self._resource.untyped is not None
+            shown = "unstructured.Unstructured" if is_custom else internal_type(self._resource.gvk)
+            raise errors.NotAcceptable(
+                f"you requested {form.transform}, but the requested object is a list (*{shown}List)"
+            )
         else:
             yield from self._items(listing.entries, metadata)
 

@@ -74,7 +74,7 @@ async def connect(call: Call, endpoint: Endpoint, to: Connect) -> Response:
 
 
 async def view_get(call: Call, endpoint: Endpoint, view: View) -> Response:
-    form = negotiate(call.request.headers.get("accept"))
+    form = endpoint.form(call)
     entry = await endpoint.store.get(call.info.namespace, call.info.name)
     if view.check_get is not None:
         view.check_get(entry.object)
@@ -82,7 +82,7 @@ async def view_get(call: Call, endpoint: Endpoint, view: View) -> Response:
 
 
 async def view_update(call: Call, endpoint: Endpoint, view: View) -> Response:
-    form = negotiate(call.request.headers.get("accept"))
+    form = endpoint.form(call)
     options = write_options(call, "UpdateOptions")
     kind = media_type(call)
     body = await call.request.body(endpoint.limits.body_bytes)
@@ -122,7 +122,7 @@ def _decoded_view(call: Call, endpoint: Endpoint, view: View, body: bytes, kind:
 
 async def view_patch(call: Call, endpoint: Endpoint, view: View) -> Response:
     kind = patch_type(call, is_custom=endpoint.resource.untyped is not None)
-    form = negotiate(call.request.headers.get("accept"))
+    form = endpoint.form(call)
     applies = kind == CONTENT_TYPES["apply"]
     options = write_options(call, "PatchOptions", apply=applies)
     body = await call.request.body(endpoint.limits.body_bytes)

@@ -41,9 +41,10 @@ _BINARY_STREAM = f"{PROTOBUF};stream=watch".encode()
 
 
 async def watch(call: Call, endpoint: Endpoint) -> Response:
-    form = endpoint.form(call, streaming=True)
+    endpoint.form(call, listed=True)
     options = list_options(call, endpoint.resource, watch=True)
     wanted = revision(options.resource_version)
+    form = endpoint.stream_form(call)
     if form.transform == "Table":
         include_object(call)
     scope, fields = narrowed_scope(call, endpoint, options.fields)

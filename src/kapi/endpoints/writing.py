@@ -19,7 +19,7 @@ from kapi.endpoints.bodies import (
     read_object,
 )
 from kapi.endpoints.endpoint import Endpoint
-from kapi.endpoints.params import InvalidResourceVersion, delete_options, list_options, write_options
+from kapi.endpoints.params import check_collection_options, delete_options, list_options, write_options
 from kapi.endpoints.patching import CONTENT_TYPES, Patching, patch_type
 from kapi.endpoints.reading import query
 from kapi.endpoints.respond import respond
@@ -171,12 +171,26 @@ async def delete(call: Call, endpoint: Endpoint) -> Response:
     form = endpoint.form(call)
     options = delete_options(call, await read_delete_options(call, endpoint))
     _warn_of_orphans(call, endpoint, options)
+    if options.ignore_read_errors:
+        await _refuse_unsafe(call, endpoint)
     entry, gone = await endpoint.store.delete(call, target_of(call), options)
     if gone and not endpoint.resource.returns_deleted:
         return await respond(call, 200, _success(endpoint, entry), form._replace(transform="", version=""))
     # As upstream: accepted, but dependents come first.
     status = 202 if not gone and options.orphan_dependents is False else 200
     return await respond(call, status, endpoint.renderer.object(call, entry, form), form)
+
+
+async def _refuse_unsafe(call: Call, endpoint: Endpoint) -> None:
+    """What can be read is not deleted as if it could not."""
+    info, resource = call.info, endpoint.resource.group_resource
+    await endpoint.store.get(info.namespace, info.name)
+    key = endpoint.store.key(info.namespace, info.name)
+    why = (
+        f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, "
+        "AdditionalErrorMsg: unsafe deletion is not allowed because the object is decodable from storage"
+    )
+    raise errors.Conflict(resource, info.name, why)
 
 
 def _warn_of_orphans(call: Call, endpoint: Endpoint, options: DeleteOptions) -> None:
@@ -200,12 +214,10 @@ async def delete_collection(call: Call, endpoint: Endpoint) -> Response:
     selection = list_options(call, endpoint.resource, watch=False)
     body = await read_delete_options(call, endpoint)
     # Bad options are refused before anything is looked for.
-    _warn_of_orphans(call, endpoint, delete_options(call, body))
-    try:
-        wanted = query(call, endpoint, selection)
-    except InvalidResourceVersion as error:
-        raise errors.BadRequest(f"invalid resource version: {error}") from None
-    listing = await endpoint.store.list(wanted)
+    options = delete_options(call, body)
+    check_collection_options(options)
+    _warn_of_orphans(call, endpoint, options)
+    listing = await endpoint.store.list(query(call, endpoint, selection))
     pending = list(reversed(listing.entries))
 
     async def worker() -> None:

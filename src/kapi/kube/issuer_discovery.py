@@ -9,8 +9,9 @@ from typing import Protocol
 import orjson
 
 from kapi.api.call import Call
-from kapi.api.errors import MethodNotAllowed, NotAcceptable
+from kapi.api.errors import MethodNotAllowed
 from kapi.api.objects import Object
+from kapi.endpoints.negotiate import check_offered
 from kapi.filters.handler import CallHandler
 from kapi.server.routes import Routes
 from kapi.wire.messages import Response
@@ -55,16 +56,7 @@ def _document(media_type: str, content: Callable[[], Object]) -> CallHandler:
     async def handle(call: Call) -> Response:
         if call.request.method != "GET":
             raise MethodNotAllowed
-        if not _accepts(call.request.headers.get("accept"), media_type):
-            text = f"406: Not Acceptable\n\nAvailable representations: {media_type}"
-            raise NotAcceptable(text, details={})
+        check_offered(call.request.headers.get("accept"), media_type)
         return Response(200, [(b"content-type", media_type.encode()), _HOUR], orjson.dumps(content()))
 
     return handle
-
-
-def _accepts(header: str | None, media_type: str) -> bool:
-    if not header:
-        return True
-    wanted = {part.partition(";")[0].strip() for part in header.split(",")}
-    return not wanted.isdisjoint({media_type, "*/*", media_type.partition("/")[0] + "/*"})

@@ -40,6 +40,22 @@ def operations(patch: Any) -> list[Operation]:
     return patch
 
 
+def mistyped(patch: Any) -> str:
+    """The first member that is not of its type, as upstream's strict reading words it; empty when all are."""
+    if patch is None:
+        return ""
+    if not isinstance(patch, list):
+        return f"json: cannot unmarshal {json_type(patch)} into Go value of type []handlers.jsonPatchOp"
+    for operation in patch:
+        if not isinstance(operation, dict) and operation is not None:
+            return f"json: cannot unmarshal {json_type(operation)} into Go value of type handlers.jsonPatchOp"
+        for name, value in (operation or {}).items():
+            if name in ("op", "path", "from") and value is not None and not isinstance(value, str):
+                field = f"Go struct field jsonPatchOp.{name} of type string"
+                return f"json: cannot unmarshal {json_type(value)} into {field}"
+    return ""
+
+
 def apply(document: Any, patch: Any) -> Any:
     """The document after the patch; PatchDoesNotApply (422) when an operation fails."""
     steps = operations(patch)

@@ -6,16 +6,15 @@ from typing import Any
 
 from kapi.api.objects import Object
 from kapi.patch.errors import BadPatch
-from kapi.patch.values import copied, json_type
+from kapi.patch.values import copied
 
 
-def apply(document: Object, patch: Any) -> Object:
-    """The object after the patch; BadPatch (400) when the patch is no object."""
-    if patch is None:
-        raise BadPatch("Invalid JSON Patch")
+def apply(document: Object, patch: Any) -> Any:
+    """The object after the patch; a list takes its place. BadPatch (400) for any other patch that is no object."""
+    if isinstance(patch, list):
+        return without_nulls(patch)
     if not isinstance(patch, dict):
-        wanted = "Go value of type map[string]interface {}"
-        raise BadPatch(f"error decoding patch: json: cannot unmarshal {json_type(patch)} into {wanted}")
+        raise BadPatch("Invalid JSON Patch")
     result = copied(document)
     _merge(result, copied(patch))
     return result

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from contextlib import suppress
 
 from kapi.api.fields import FieldError, forbidden, go_value, invalid, required
 from kapi.api.gvk import GroupVersion
@@ -37,15 +38,15 @@ def validate_object_meta(
     errors += _validate_namespace(metadata.get("namespace"), namespaced=namespaced, path=f"{path}.namespace")
     if metadata.get("generation", 0) < 0:
         errors.append(invalid(f"{path}.generation", metadata["generation"], "must be greater than or equal to 0"))
-    errors += validate_labels(metadata.get("labels") or {}, f"{path}.labels")
-    errors += validate_annotations(metadata.get("annotations") or {}, f"{path}.annotations")
-    errors += _validate_owner_references(metadata.get("ownerReferences") or [], f"{path}.ownerReferences")
-    errors += validate_finalizers(metadata.get("finalizers") or [], f"{path}.finalizers", qualified=not any_finalizer)
+    errors += _validate_mutable(metadata, path)
+    if not any_finalizer:
+        errors += _validate_qualified(metadata.get("finalizers") or [], f"{path}.finalizers")
     return errors
 
 
 def _mask_trailing_dash(name: str) -> str:
-    return name[:-2] + "a" if len(name) > 1 and name.endswith("-") else name
+    # In bytes, as upstream: what is left of a longer character makes no valid name.
+    return (name.encode()[:-2] + b"a").decode(errors="replace") if len(name) > 1 and name.endswith("-") else name
 
 
 def _validate_namespace(namespace: str | None, *, namespaced: bool, path: str) -> list[FieldError]:
@@ -76,14 +77,14 @@ def _validate_owner_references(references: list[Object], path: str) -> list[Fiel
 
 def _validate_owner_reference(reference: Object, at: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    api_version = reference.get("apiVersion", "")
+    api_version = reference.get("apiVersion") or ""
     version = GroupVersion("", "")
-    try:
+    with suppress(ValueError):
         version = GroupVersion.parse(api_version)
-    except ValueError:
-        errors.append(invalid(f"{at}.apiVersion", api_version, "must be <group>/<version> or <version>"))
-    if not errors and not version.version:
+    if not api_version:
         errors.append(required(f"{at}.apiVersion", "must not be empty"))
+    elif not version.version:
+        errors.append(invalid(f"{at}.apiVersion", api_version, "must be <group>/<version> or <version>"))
     errors += [
         required(f"{at}.{field}", "must not be empty") for field in ("kind", "name", "uid") if not reference.get(field)
     ]
@@ -92,24 +93,28 @@ def _validate_owner_reference(reference: Object, at: str) -> list[FieldError]:
     return errors
 
 
-def validate_finalizers(finalizers: list[str], path: str, *, qualified: bool = True) -> list[FieldError]:
-    errors: list[FieldError] = []
-    for i, name in enumerate(finalizers):
-        errors += [invalid(path, name, e) for e in label_key(name)]
-        if qualified and "/" not in name and name not in STANDARD_FINALIZERS:
-            text = "name is neither a standard finalizer name nor is it fully qualified"
-            errors.append(invalid(f"{path}[{i}]", name, text))
+def _validate_finalizers(finalizers: list[str], path: str) -> list[FieldError]:
+    errors = [invalid(path, name, e) for name in finalizers for e in label_key(name)]
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         text = "finalizer orphan and foregroundDeletion cannot be both set"
         errors.append(invalid(path, finalizers, text))
     return errors
 
 
+def _validate_qualified(finalizers: list[str], path: str) -> list[FieldError]:
+    text = "name is neither a standard finalizer name nor is it fully qualified"
+    return [
+        invalid(f"{path}[{i}]", name, text)
+        for i, name in enumerate(finalizers)
+        if "/" not in name and name not in STANDARD_FINALIZERS
+    ]
+
+
 def validate_object_meta_update(
     new: Object, old: Object, path: str = "metadata", *, any_finalizer: bool = False
 ) -> list[FieldError]:
     """`new` has already been given what a client may leave out."""
-    errors: list[FieldError] = []
+    errors = _validate_mutable(new, path)
     if old.get("deletionTimestamp"):
         added = sorted(set(new.get("finalizers") or ()) - set(old.get("finalizers") or ()))
         if added:
@@ -126,18 +131,16 @@ def validate_object_meta_update(
     errors += [
         invalid(f"{path}.{field}", new.get(field), _IMMUTABLE) for field in _FIXED if new.get(field) != old.get(field)
     ]
-    errors += _validate_mutable(new, path, qualified=not any_finalizer)
+    if not any_finalizer:
+        errors += _validate_qualified(new.get("finalizers") or [], f"{path}.finalizers")
     return errors
 
 
-def _validate_mutable(metadata: Mapping[str, object], path: str, *, qualified: bool) -> list[FieldError]:
-    labels, annotations = metadata.get("labels"), metadata.get("annotations")
-    owners, finalizers = metadata.get("ownerReferences"), metadata.get("finalizers")
+def _validate_mutable(metadata: Object, path: str) -> list[FieldError]:
+    """What may change in an object's life, and is looked at before all that may not."""
     return [
-        *validate_labels(labels if isinstance(labels, dict) else {}, f"{path}.labels"),
-        *validate_annotations(annotations if isinstance(annotations, dict) else {}, f"{path}.annotations"),
-        *_validate_owner_references(owners if isinstance(owners, list) else [], f"{path}.ownerReferences"),
-        *validate_finalizers(
-            finalizers if isinstance(finalizers, list) else [], f"{path}.finalizers", qualified=qualified
-        ),
+        *validate_labels(metadata.get("labels") or {}, f"{path}.labels"),
+        *validate_annotations(metadata.get("annotations") or {}, f"{path}.annotations"),
+        *_validate_owner_references(metadata.get("ownerReferences") or [], f"{path}.ownerReferences"),
+        *_validate_finalizers(metadata.get("finalizers") or [], f"{path}.finalizers"),
     ]

@@ -10,6 +10,7 @@ from kapi.api.fields import FieldError, invalid, not_supported
 from kapi.api.gvk import GroupKind
 
 FieldValidation: TypeAlias = Literal["Ignore", "Warn", "Strict"]
+UNSAFE = "ignoreStoreReadErrorWithClusterBreakingPotential"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,7 @@ class DeleteOptions:
     resource_version: str | None = None
     orphan_dependents: bool | None = None
     propagation_policy: str | None = None
+    ignore_read_errors: bool = False
 
 
 def check_delete_options(options: DeleteOptions, dry_run: list[str]) -> None:
@@ -46,8 +48,21 @@ def check_delete_options(options: DeleteOptions, dry_run: list[str]) -> None:
             not_supported("propagationPolicy", policy, ["Foreground", "Background", "Orphan", "nil"], in_order=True)
         )
     found += dry_run_problems(dry_run)
+    if options.ignore_read_errors:
+        found += _unsafe_problems(options)
     if found:
         raise errors.Invalid(GroupKind("meta.k8s.io", "DeleteOptions"), "", found)
+
+
+def _unsafe_problems(options: DeleteOptions) -> list[FieldError]:
+    """What cannot be read can be deleted, but not with any ceremony."""
+    given = {
+        "propagationPolicy": options.propagation_policy is not None,
+        "orphanDependents": options.orphan_dependents is not None,
+        "gracePeriodSeconds": options.grace_period is not None,
+        "preconditions": options.uid is not None or options.resource_version is not None,
+    }
+    return [invalid(UNSAFE, True, f"cannot be set together with .{name}") for name, is_set in given.items() if is_set]
 
 
 def dry_run_problems(dry_run: list[str]) -> list[FieldError]:

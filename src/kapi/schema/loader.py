@@ -45,6 +45,7 @@ _KEPT_EMPTY = frozenset(
         ("io.k8s.api.core.v1.PersistentVolumeSpec", "capacity"),
         ("io.k8s.api.networking.v1.IngressSpec", "rules"),
         ("io.k8s.api.networking.v1.ServiceCIDRSpec", "cidrs"),
+        ("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", "managedFields"),
     )
 )
 

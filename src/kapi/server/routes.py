@@ -8,6 +8,7 @@ import orjson
 
 from kapi.api.call import Call
 from kapi.api.errors import MethodNotAllowed, UnknownResource
+from kapi.endpoints.negotiate import check_offered
 from kapi.filters.handler import CallHandler
 from kapi.telemetry.metrics import CONTENT_TYPE, Registry
 from kapi.wire.messages import Response
@@ -57,6 +58,7 @@ def add_version(routes: Routes, version: Mapping[str, str]) -> None:
     async def handle(call: Call) -> Response:
         if call.request.method != "GET":
             raise MethodNotAllowed()
+        check_offered(call.request.headers.get("accept"), "application/json")
         return Response(200, [_JSON], body)
 
     routes.exact["/version"] = routes.exact["/version/"] = handle

@@ -101,8 +101,11 @@ def _identity(config: Object) -> str:
 
 
 def _kind_of(config: Object) -> str:
-    group, _, version = str(config.get("apiVersion") or "").rpartition("/")
-    return f"{group}/{version}, Kind={config.get('kind') or ''}"
+    said, kind = config.get("apiVersion"), config.get("kind")
+    group, _, version = (said if isinstance(said, str) else "").rpartition("/")
+    if "/" in group:
+        return "/, Kind="  # as upstream shows what it cannot take apart
+    return f"{group}/{version}, Kind={kind if isinstance(kind, str) else ''}"
 
 
 def _owned_by(config: Object, shape: Shape, by: Applier) -> Fields:

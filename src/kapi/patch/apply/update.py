@@ -11,6 +11,7 @@ from kapi.patch.apply.compare import Changes, changes
 from kapi.patch.apply.fieldset import Fields, Filter, after_change, difference, union
 from kapi.patch.apply.managed import Manager, Managers, Owned
 from kapi.patch.apply.shape import shape_of, zero_of
+from kapi.schema.loader import registered_kinds
 from kapi.schema.types import Type
 
 # An object in another version of its group with that version's type; None when that version is gone.
@@ -107,7 +108,7 @@ class Views:
 
     def _converted(self, version: str) -> Changes | None:
         if self._convert is None:
-            return self._found
+            return self._found if self._new.get("kind") in registered_kinds(version) else None
         before, after = self._convert(self._old, version), self._convert(self._new, version)
         if before is None or after is None:
             return None
