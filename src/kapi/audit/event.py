@@ -235,6 +235,4 @@ def _object_ref(info: RequestInfo, sent: Object) -> Object:
 
 
 def _user_agent(agent: str) -> str:
-    if not agent.isascii():
-        agent = agent.encode("latin-1", "replace").decode("utf-8", "replace")
     return agent if len(agent) <= _LONGEST_USER_AGENT else f"{agent[:_LONGEST_USER_AGENT]}...TRUNCATED"

@@ -36,10 +36,11 @@ class _Clause(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def negotiate(accept: str | None, *, streaming: bool = False, binary: bool = True) -> Form:
+def negotiate(accept: str | None, *, streaming: bool = False, binary: bool = True, tables: bool = True) -> Form:
     """The first acceptable form, best quality first; NotAcceptable when there is none.
 
-    Without `binary` there is no protobuf: custom resources have no messages.
+    Without `binary` there is no protobuf: custom resources have no messages. Without `tables` there is no way to show
+    what is answered as one.
     """
     if not accept or not accept.strip():
         return PLAIN
@@ -49,6 +50,8 @@ def negotiate(accept: str | None, *, streaming: bool = False, binary: bool = Tru
     for clause in clauses:
         form = _form(clause)
         if form is None or (streaming and form.media_type == YAML) or (form.media_type == PROTOBUF and not binary):
+            continue
+        if form.transform == "Table" and not tables:
             continue
         return form
     raise NotAcceptable(_ACCEPTED)

@@ -10,7 +10,7 @@ from collections.abc import Awaitable
 from kapi.api.authorizer import Authorizer, Decision, Verdict
 from kapi.api.call import Call
 from kapi.api.refusal import forbidden
-from kapi.filters.handler import CallHandler, internal_error, refuse
+from kapi.filters.handler import CallHandler, forbid, internal_error
 from kapi.telemetry.requests import RequestMetrics
 from kapi.wire.messages import Response
 
@@ -49,8 +49,6 @@ def with_authorization(next: CallHandler, authorizer: Authorizer, metrics: Reque
             return internal_error(target, verdict.error)
         attempts.inc(_DENIED)
         annotations["authorization.k8s.io/decision"] = "forbid"
-        response = await refuse(call, forbidden(call.user, call.info, verdict.reason))
-        response.headers.append((b"x-content-type-options", b"nosniff"))
-        return response
+        return await forbid(call, forbidden(call.user, call.info, verdict.reason))
 
     return handle

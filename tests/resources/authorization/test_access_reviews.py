@@ -123,6 +123,23 @@ def test_a_review_of_nothing_or_nobody_is_invalid(admin, kind, spec, message):
     assert message in answer["message"]
 
 
+@pytest.mark.parametrize(
+    ("metadata", "code"),
+    [({"uid": "x", "labels": {}, "deletionTimestamp": "2026-01-01T00:00:00Z"}, 201), ({"generation": 2}, 422)],
+)
+def test_a_review_has_no_metadata_of_its_own(admin, metadata, code):
+    body = {"metadata": metadata, "spec": asks()}
+    status, answer = admin.call("POST", f"{REVIEWS}/selfsubjectaccessreviews", body)
+    assert status == code
+    if code == 422:
+        assert 'metadata: Invalid value: {"generation":2,"managedFields":[' in answer["message"]
+
+
+def test_who_is_in_no_group_may_not_even_ask_for_health(admin):
+    spec = {"user": "alice", "nonResourceAttributes": {"path": "/healthz", "verb": "get"}}
+    assert review(admin, "SubjectAccessReview", spec)[1]["status"] == {"allowed": False}
+
+
 def test_a_selector_that_cannot_be_read_is_told_and_the_question_answered(admin):
     status, answer = review(admin, "SelfSubjectAccessReview", asks(fieldSelector={"rawSelector": "&&"}))
     assert (status, answer["status"]["allowed"]) == (201, True)
