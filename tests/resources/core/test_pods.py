@@ -332,6 +332,24 @@ def test_a_command_needs_a_pod_with_a_node(pods: Any) -> None:
     assert (status, answer["message"]) == (400, "pod web does not have a host assigned")
 
 
+@pytest.mark.parametrize(
+    ("connection", "message"),
+    [
+        ("portforward?ports=80,90", "pod web does not have a host assigned"),
+        ("portforward?ports=x", 'cannot convert to []int32: strconv.ParseUint: parsing "x": invalid syntax'),
+        (
+            "portforward?ports=70000",
+            'cannot convert to []int32: strconv.ParseUint: parsing "70000": value out of range',
+        ),
+        ("log?tailLines=9223372036854775808", 'strconv.ParseInt: parsing "9223372036854775808": value out of range'),
+    ],
+)
+def test_numbers_in_what_a_connection_is_asked_for(pods: Any, connection: str, message: str) -> None:
+    made(pods)
+    status, answer = pods.client.call("GET", f"{pods.path('pods', 'web')}/{connection}")
+    assert (status, answer["message"]) == (400, message)
+
+
 def test_a_mirror_pod_names_its_node(pods: Any) -> None:
     sent = pod()
     sent["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}

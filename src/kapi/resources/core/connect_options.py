@@ -7,8 +7,10 @@ from typing import Any
 
 from kapi.api.call import Call
 from kapi.api.errors import BadRequest
+from kapi.api.fields import go_quote
 from kapi.api.objects import Object
 
+_HIGHEST_PORT = (1 << 16) - 1
 _FALSE = ("", "false", "0")
 _STREAMS = {"stdin": bool, "stdout": bool, "stderr": bool, "tty": bool, "container": str}
 _FIELDS: dict[str, dict[str, Any]] = {
@@ -34,17 +36,20 @@ def _options(kind: str, call: Call) -> Object:
         elif form is str:
             value = values[0] if values else ""
         else:
-            value = [_port(text) for text in values]
+            value = [_port(text) for given in values for text in given.split(",")]
         if value:
             options[name] = value
     return options
 
 
 def _port(text: str) -> int:
-    try:
+    if not (text.isascii() and text.isdigit()):
+        problem = "invalid syntax"
+    elif len(text.lstrip("0")) > 5 or int(text) > _HIGHEST_PORT:
+        problem = "value out of range"
+    else:
         return int(text)
-    except ValueError:
-        raise BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+    raise BadRequest(f"cannot convert to []int32: strconv.ParseUint: parsing {go_quote(text)}: {problem}")
 
 
 EXEC, ATTACH, PORT_FORWARD, POD_PROXY, SERVICE_PROXY, NODE_PROXY = (partial(_options, kind) for kind in _FIELDS)
