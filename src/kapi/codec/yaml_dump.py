@@ -138,7 +138,7 @@ def _has_block_form(text: str) -> bool:
 def _literal(text: str, indent: int) -> str:
     body = text.rstrip("\n")
     extra = len(text) - len(body)
-    chomp = "-" if extra == 0 else "" if extra == 1 else "+"
+    chomp = "-" if extra == 0 else "" if extra == 1 and body else "+"
     hint = "2" if text[0] in " \n" else ""  # the indentation could not be told by the first line
     pad = "  " * max(indent, 1)
     lines = [f"{pad}{line}" if line else "" for line in body.split("\n")] + [""] * max(extra - 1, 0)
