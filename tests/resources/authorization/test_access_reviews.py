@@ -184,6 +184,21 @@ def test_a_rule_that_is_not_held_is_told(alice, grant):
     assert (status, answer["message"]) == (404, f'rolebindings.{rbac} "nosuch" not found')
 
 
+@pytest.mark.parametrize(
+    ("role", "code", "message"),
+    [
+        ({"kind": "Pod", "name": "x"}, 500, 'unsupported role reference kind: "Pod"'),
+        ({"kind": "Role"}, 400, "Name parameter required."),
+        ({"kind": "ClusterRole", "name": "a/b"}, 400, "Name parameter invalid: \"a/b\": may not contain '/'"),
+    ],
+)
+def test_what_is_bound_is_looked_for_before_the_binding_is_judged(alice, grant, role, code, message):
+    grant("binder", {"verbs": ["create"], "apiGroups": ["rbac.authorization.k8s.io"], "resources": ["rolebindings"]})
+    body = {"metadata": {"name": "b"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", **role}}
+    status, answer = alice.call("POST", f"{RBAC}/namespaces/default/rolebindings", body)
+    assert (status, answer["message"]) == (code, message)
+
+
 def test_an_apply_that_creates_needs_create(alice, grant):
     grant("patcher", {"verbs": ["patch", "get"], "apiGroups": [""], "resources": ["configmaps"]})
     status, answer = alice.call(
