@@ -5,7 +5,7 @@ Raised anywhere below the HTTP layer; turned into a Status body once, by `endpoi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from kapi.api.fields import FieldError
@@ -54,13 +54,10 @@ class BadRequest(APIError):
 
 
 class Unauthorized(APIError):
-    """`notes` are for the audit log: what was found out about whoever was refused."""
-
     code, reason = 401, "Unauthorized"
 
-    def __init__(self, message: str = "Unauthorized", notes: Mapping[str, str] | None = None) -> None:
+    def __init__(self, message: str = "Unauthorized") -> None:
         super().__init__(message)
-        self.notes = notes or {}
 
 
 class Forbidden(APIError):

@@ -59,7 +59,7 @@ class ServiceAccountTokens:
     metrics: ServiceAccountMetrics
 
 
-# What a check finds out besides is added to the notes, for the audit log, even if the token is then refused.
+# What a check finds out besides is added to the notes, for the audit log; of refused tokens it is told nothing.
 Notes: TypeAlias = dict[str, str]
 Validate = Callable[[str, UnverifiedToken, Notes], Awaitable["Authenticated"]]
 
@@ -81,15 +81,6 @@ class _Verified:
         if not read.audiences:
             notes["authentication.k8s.io/legacy-token"] = _text(read.claims, "sub")
             self._tokens.metrics.legacy.inc()
-        try:
-            found = await self._checked(token, read, audiences, notes)
-        except Unauthorized as error:
-            raise Unauthorized(error.message, notes) from None
-        return found._replace(notes=notes)
-
-    async def _checked(
-        self, token: str, read: UnverifiedToken, audiences: tuple[str, ...], notes: Notes
-    ) -> Authenticated:
         own = read.audiences or self._tokens.audiences
         wanted = audiences or self._tokens.audiences
         shared = shared_audiences(own, wanted)
@@ -97,7 +88,7 @@ class _Verified:
             raise Unauthorized(
                 f"token audiences {_go_list(own)} is invalid for the target audiences {_go_list(wanted)}"
             )
-        return (await self._validate(token, read, notes))._replace(audiences=shared)
+        return (await self._validate(token, read, notes))._replace(audiences=shared, notes=notes)
 
 
 def bound_tokens(issuers: Sequence[str], tokens: ServiceAccountTokens) -> _Verified:
@@ -225,7 +216,6 @@ async def _look_up(
     await used(secret)
     named = secret["metadata"]["name"]
     if (secret["metadata"].get("labels") or {}).get(INVALID_SINCE_LABEL):
-        notes["authentication.k8s.io/legacy-token-invalidated"] = f"{named}/{namespace}"
         tokens.metrics.invalid.inc()
         raise Unauthorized(
             f"the token in secret {namespace}/{named} for service account {namespace}/{name} has "

@@ -12,16 +12,14 @@ from kapi.resources.authentication.user_info import user_info
 
 
 def resource(tokens: Tokens) -> Resource:
-    async def create(call: Call, review: Object, _: WriteOptions) -> Object:
+    async def create(_: Call, review: Object, __: WriteOptions) -> Object:
         spec = review.get("spec") or {}
         if not spec.get("token"):
             raise BadRequest("token is required for TokenReview in authentication")
         try:
             found = await tokens.authenticate(spec["token"], tuple(spec.get("audiences") or ()))
         except Unauthorized as error:
-            call.annotations.update(error.notes)
             return {**review, "status": {"user": {}, "error": error.message}}
-        call.annotations.update(found.notes)
         status: Object = {"authenticated": True, "user": user_info(found.user)}
         if found.audiences:
             status["audiences"] = list(found.audiences)
