@@ -6,6 +6,7 @@ As upstream, who is not allowed because of an error is not refused: that the que
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from time import perf_counter
 
 from kapi.api.authorizer import Authorizer, Decision, Verdict
 from kapi.api.call import Call
@@ -29,7 +30,10 @@ def with_authorization(next: CallHandler, authorizer: Authorizer, metrics: Reque
         return allow(call, verdict) if verdict is not None and verdict.decision is ALLOW else ask(call)
 
     async def ask(call: Call) -> Response:
+        began = perf_counter()
         verdict = await authorizer.authorize(call.user, call.info)
+        if call.audit is not None:
+            call.audit.spent("authorization", perf_counter() - began)
         return await (allow(call, verdict) if verdict.decision is ALLOW else turn_away(call, verdict))
 
     def allow(call: Call, verdict: Verdict) -> Awaitable[Response]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from dataclasses import replace
+from time import perf_counter
 
 from kapi.api.authorizer import Authorizer, Decision
 from kapi.api.call import Call
@@ -39,10 +40,13 @@ def with_impersonation(next: CallHandler, authorizer: Authorizer) -> CallHandler
         return impersonate(call) if call.request.headers.mentions(b"impersonate-") else next(call)
 
     async def impersonate(call: Call) -> Response:
+        began = perf_counter()
         try:
             wanted = _wanted(call.request.headers)  # type: ignore[arg-type]
             if wanted is not None:
                 call.user = await _impersonated(authorizer, call, wanted, last_modes)
+                if call.audit is not None:
+                    call.audit.spent("impersonation", perf_counter() - began)
         except APIError as error:
             return await forbid(call, error)
         return await next(call)
