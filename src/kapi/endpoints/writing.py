@@ -19,6 +19,7 @@ from kapi.endpoints.bodies import (
     read_object,
 )
 from kapi.endpoints.endpoint import Endpoint
+from kapi.endpoints.negotiate import Form
 from kapi.endpoints.params import InvalidResourceVersion, delete_options, list_options, write_options
 from kapi.endpoints.patching import CONTENT_TYPES, Patching, patch_type
 from kapi.endpoints.reading import query
@@ -170,6 +171,8 @@ async def patch(call: Call, endpoint: Endpoint) -> Response:
 async def delete(call: Call, endpoint: Endpoint) -> Response:
     form = endpoint.form(call)
     options = delete_options(call, await read_delete_options(call, endpoint))
+    if options.ignore_read_errors:
+        return await _discard(call, endpoint, options, form)
     _warn_of_orphans(call, endpoint, options)
     entry, gone = await endpoint.store.delete(call, target_of(call), options)
     if gone and not endpoint.resource.returns_deleted:
@@ -177,6 +180,21 @@ async def delete(call: Call, endpoint: Endpoint) -> Response:
     # As upstream: accepted, but dependents come first.
     status = 202 if not gone and options.orphan_dependents is False else 200
     return await respond(call, status, endpoint.renderer.object(call, entry, form), form)
+
+
+async def _discard(call: Call, endpoint: Endpoint, options: DeleteOptions, form: Form) -> Response:
+    call.annotations["apiserver.k8s.io/unsafe-delete-ignore-read-error"] = ""
+    await endpoint.store.discard(call, target_of(call), options)
+    details = {"name": call.info.name, "kind": endpoint.resource.kind}
+    status = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": details,
+        "code": 200,
+    }
+    return await respond(call, 200, orjson.dumps(status), form._replace(transform="", version=""))
 
 
 def _warn_of_orphans(call: Call, endpoint: Endpoint, options: DeleteOptions) -> None:

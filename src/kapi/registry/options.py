@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -32,10 +33,11 @@ class DeleteOptions:
     resource_version: str | None = None
     orphan_dependents: bool | None = None
     propagation_policy: str | None = None
+    ignore_read_errors: bool = False  # remove what cannot be read, without looking at it
 
 
-def check_delete_options(options: DeleteOptions, dry_run: list[str]) -> None:
-    """Refuse options that contradict themselves; `dry_run` is as the client gave it."""
+def check_delete_options(options: DeleteOptions, dry_run: list[str], others: Sequence[FieldError] = ()) -> None:
+    """Refuse options that contradict themselves, and for the `others`; `dry_run` is as the client gave it."""
     found: list[FieldError] = []
     policy = options.propagation_policy
     if policy is not None and options.orphan_dependents is not None:
@@ -45,7 +47,7 @@ def check_delete_options(options: DeleteOptions, dry_run: list[str]) -> None:
         found.append(
             not_supported("propagationPolicy", policy, ["Foreground", "Background", "Orphan", "nil"], in_order=True)
         )
-    found += dry_run_problems(dry_run)
+    found += [*dry_run_problems(dry_run), *others]
     if found:
         raise errors.Invalid(GroupKind("meta.k8s.io", "DeleteOptions"), "", found)
 
