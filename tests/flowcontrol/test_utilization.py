@@ -21,9 +21,9 @@ def test_every_nanosecond_is_an_observation_of_how_busy_the_level_was():
         hall = Hall(Queuing(queues=1, length=4, hand=1), 1)
         first, second = hall.start(), hall.start()
         hall.clock.time += 2  # one executes, one waits
-        first.finish(200)
+        first.finish()
         hall.clock.time += 1  # the other executes
-        second.finish(200)
+        second.finish()
         hall.clock.time += 3  # nobody is there
         hall.metrics.utilization.tell(hall.queues, 1, 4)
         return hall.registry
