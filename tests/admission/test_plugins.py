@@ -134,6 +134,8 @@ def test_a_node_writes_its_own_pods_only(server: Server, client: Client) -> None
         assert status == 403 and "can only create mirror pods" in answer["message"]
         status, answer = node.call("DELETE", "/api/v1/namespaces/default/pods/elsewhere")
         assert status == 403 and "can only delete pods with spec.nodeName set to itself" in answer["message"]
+        status, answer = node.call("POST", "/api/v1/namespaces/default/pods/nosuch/eviction", {})
+        assert (status, answer["message"]) == (404, 'pod "nosuch" not found')
 
 
 def test_a_node_does_not_label_itself_into_what_is_restricted(server: Server) -> None:

@@ -294,6 +294,17 @@ def test_a_long_user_agent_is_cut_and_a_foreign_one_kept(server: Audited, admin:
     assert server.event("foreign")["userAgent"] == "\u00fc"
 
 
+@pytest.mark.parametrize("accept", ["text/html", "application/json;as=Table;v=v1;g=meta.k8s.io"])
+def test_a_refusal_in_a_form_that_was_not_asked_for_has_a_code_alone(
+    server: Audited, admin: Client, accept: str
+) -> None:
+    response = admin.send("GET", f"{MAPS}/nosuch", audit_id=accept, accept=accept)
+    response.read()
+    event = server.event(accept)
+    assert event["responseStatus"] == {"metadata": {}, "code": response.status}
+    assert "responseObject" not in event
+
+
 def test_the_end_of_the_chain_has_a_code_alone(server: Audited, admin: Client) -> None:
     admin.send("GET", "/nosuch", audit_id="nosuch").read()
     event = server.event("nosuch")

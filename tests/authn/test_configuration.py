@@ -97,6 +97,7 @@ def issuer(**changed):
             'jwt[0].issuer.egressSelectorType: Invalid value: "moon": egress selector must be either controlplane or '
             "cluster",
         ),
+        (issuer(egressSelectorType="cluster"), 'oidc: egress lookup required with egress selector type "cluster"'),
         (jwt(rules=[{}]), "jwt[0].claimValidationRules[0]: Required value: claim or expression is required"),
         (
             jwt(rules=[{"claim": "a", "expression": "true"}]),

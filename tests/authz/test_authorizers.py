@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
-
 from kapi.api.authorizer import Decision, KnownRules, Verdict
 from kapi.api.request_info import parse_request_info
 from kapi.api.user import User
-from kapi.authz.basic import AlwaysAllow, AlwaysAllowPaths, AlwaysDeny, PrivilegedGroup
+from kapi.authz.basic import AlwaysAllow, AlwaysDeny, PrivilegedGroup
 from kapi.authz.union import Member, RuleUnion, Union
 from kapi.telemetry.metrics import Counter
 
@@ -30,22 +28,6 @@ def test_only_members_of_the_privileged_group_are_privileged():
     assert ask(PrivilegedGroup(), ROOT).decision is Decision.ALLOW
     assert ask(PrivilegedGroup(), ALICE).decision is Decision.NO_OPINION
     assert ask(PrivilegedGroup(), User(name="system:masters")).decision is Decision.NO_OPINION
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "decision"),
-    [
-        ("GET", "/healthz", Decision.ALLOW),
-        ("GET", "/readyz", Decision.ALLOW),
-        ("GET", "/livez/ping", Decision.NO_OPINION),
-        ("GET", "/healthz/", Decision.NO_OPINION),
-        ("POST", "/healthz", Decision.NO_OPINION),
-        ("HEAD", "/healthz", Decision.NO_OPINION),
-        ("GET", "/api/v1/healthz", Decision.NO_OPINION),
-    ],
-)
-def test_everyone_may_read_whether_the_server_is_well_and_no_more(method, path, decision):
-    assert ask(AlwaysAllowPaths(), ALICE, path, method).decision is decision
 
 
 class Says:

@@ -125,8 +125,27 @@ def test_dumped_yaml_is_sorted_and_in_block_style() -> None:
     )
 
 
+def test_long_lines_are_folded_at_single_spaces_beyond_the_eightieth_column() -> None:
+    words = " ".join(["nine-long"] * 9)
+    assert dumps({"m": {"plain": words, "quoted": f"a: {words}", "escaped": f"\t{words}  two"}}).decode() == (
+        'm:\n  escaped: "\\tnine-long nine-long nine-long nine-long nine-long nine-long nine-long\n'
+        '    nine-long nine-long  two"\n'
+        "  plain: nine-long nine-long nine-long nine-long nine-long nine-long nine-long nine-long\n    nine-long\n"
+        "  quoted: 'a: nine-long nine-long nine-long nine-long nine-long nine-long nine-long\n"
+        "    nine-long nine-long'\n"
+    )
+    assert dumps([f"\t{'x' * 80}  y z"]).decode() == f'- "\\t{"x" * 80}\n  \\ y z"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "dumped"), [("\n a", "|2-\n\n   a\n"), ("\x01\x85\x1b", '"\\x01\\N\\e"\n'), ("\ufeff", '"\\uFEFF"\n')]
+)
+def test_what_needs_a_hint_or_an_escape_is_written_with_it(text: str, dumped: str) -> None:
+    assert dumps(text).decode() == dumped
+
+
 texts = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=12) | st.text(
-    alphabet=" \n:#-'\"ab1\t|>", max_size=12
+    alphabet=" \n:#-'\"ab1\t|>", max_size=200
 )
 values = st.recursive(
     st.none()

@@ -1,4 +1,4 @@
-"""The audit filter where no answer comes: panics, timeouts, clients that leave."""
+"""The audit filter where no answer comes: panics, timeouts, clients that leave; and where answers come late."""
 
 from __future__ import annotations
 
@@ -139,3 +139,19 @@ def test_an_upgraded_connection_ends_when_it_ends(audited, sink, new_call, run):
 
     assert run(main()) == [("ResponseStarted", None, 101)]
     assert sink.outcome == [("ResponseStarted", None, 101), ("ResponseComplete", None, 101)]
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(0.5, {}), (2.25, {"authorization": "1.5s", "total": "2.25s"})])
+def test_a_slow_request_tells_where_its_time_went(audited, sink, new_call, clock, run, seconds, told):
+    async def handler(call):
+        call.audit.spent("authorization", 1.0)
+        call.audit.spent("authorization", 0.5)
+        clock.time = call.received + seconds
+        return Response(200, [], b"")
+
+    handle, _ = audited(handler)
+    call = new_call()
+    clock.time = call.received
+    run(handle(call))
+    notes = {f"apiserver.latency.k8s.io/{layer}": took for layer, took in told.items()}
+    assert sink.events[0].get("annotations", {}) == notes

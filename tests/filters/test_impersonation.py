@@ -104,6 +104,19 @@ def test_service_accounts_have_their_groups_unless_others_are_given(act):
     assert act(grants, robot, ("Impersonate-Group", "g")).groups == ("g", "system:authenticated")
 
 
+@pytest.mark.parametrize("name", ["Bad_ns:robot", "ns:Bad_name", "ns:a:b", "ns:", ":robot"])
+def test_what_cannot_be_a_service_account_is_a_user_like_others(act, name):
+    user = act(Grants("impersonate users *"), ("Impersonate-User", f"system:serviceaccount:{name}"))
+    assert user.groups == ("system:authenticated",)
+
+
+def test_names_are_utf8_and_keys_that_cannot_be_decoded_are_taken_as_they_are(act):
+    headers = [("Impersonate-User", "zoë"), ("Impersonate-Extra-a%2fb", "1"), ("Impersonate-Extra-a%2fc%zz", "2")]
+    grants = Grants("impersonate users zoë", "impersonate userextras/a/b 1", "impersonate userextras/a%2fc%zz 2")
+    user = act(grants, *headers)
+    assert (user.name, user.extra) == ("zoë", {"a/b": ("1",), "a%2fc%zz": ("2",)})
+
+
 def test_the_anonymous_user_is_unauthenticated(act):
     grants = Grants("impersonate users system:anonymous")
     assert act(grants, ("Impersonate-User", "system:anonymous")).groups == ("system:unauthenticated",)

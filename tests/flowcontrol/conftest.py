@@ -36,8 +36,8 @@ class Hall:
 
     def __init__(self, queuing: Queuing, limit: int) -> None:
         self.clock = SetClock()
-        registry = Registry()
-        self.metrics = FlowControlMetrics(registry, RequestMetrics(registry))
+        self.registry = Registry()
+        self.metrics = FlowControlMetrics(self.registry, RequestMetrics(self.registry))
         self.level = Level("hall", self.clock.monotonic, self.metrics)
         self.queues.configure(queuing, limit)
 

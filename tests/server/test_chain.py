@@ -12,7 +12,7 @@ from kapi.authn.anonymous import Anonymous
 from kapi.authn.authenticator import Union
 from kapi.authn.bearer import BearerToken
 from kapi.authn.tokens import Authenticated, Tokens
-from kapi.authz.basic import AlwaysAllowPaths, AlwaysDeny, PrivilegedGroup
+from kapi.authz.basic import AlwaysDeny, PrivilegedGroup
 from kapi.authz.union import Member
 from kapi.authz.union import Union as AuthorizerUnion
 from kapi.server.chain import build_insecure_handler_chain
@@ -30,7 +30,7 @@ class Names:
 def server(new_config):
     config = new_config(
         authenticator=Union([BearerToken(Tokens([Names()]))], anonymous=Anonymous()),
-        authorizer=AuthorizerUnion([Member(PrivilegedGroup()), Member(AlwaysAllowPaths()), Member(AlwaysDeny())]),
+        authorizer=AuthorizerUnion([Member(PrivilegedGroup()), Member(AlwaysDeny())]),
         hsts_directives=("max-age=60",),
         cors_allowed_origins=("https://ui",),
     )
@@ -67,8 +67,9 @@ def test_a_bad_token_is_a_401_wherever_it_goes(server, ask, target):
     assert b"www-authenticate" not in headers
 
 
-def test_the_anonymous_may_ask_for_health_and_no_more(server, ask):
-    assert ask(server, "/readyz").status == 200
+def test_health_is_told_to_those_who_may_ask(server, ask):
+    assert ask(server, "/readyz", Authorization="Bearer root").status == 200
+    assert ask(server, "/readyz").status == 403
     response = ask(server, "/version")
     assert response.status == 403
     assert orjson.loads(response.body)["message"] == (

@@ -250,6 +250,22 @@ def test_a_body_waits_for_the_peers_windows(run: Any, world: Any) -> None:
     run(main())
 
 
+def test_a_body_that_fits_a_wide_window_is_sent_whole(run: Any, world: Any) -> None:
+    body = bytes(range(256)) * 6000
+
+    async def answer(request: Request) -> Response:
+        return Response(200, [], body)
+
+    async def main() -> None:
+        async with world.serving(answer) as listener, world.h2(listener, greet=False) as client:
+            await client.greet(struct.pack(">HI", 4, 1 << 30))
+            client.frame(8, 0, 0, U32(1 << 30))
+            client.request(1)
+            assert (await client.response(1))[2] == body
+
+    run(main())
+
+
 def test_a_window_may_become_negative_by_settings(run: Any, world: Any) -> None:
     async def answer(request: Request) -> Response:
         return Response(200, [], b"x" * 20)

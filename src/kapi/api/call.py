@@ -87,6 +87,9 @@ class AuditRecord(Protocol):
     def response_object(self, body: bytes) -> None:
         """The document that is answered with, as JSON, in whatever form it is sent."""
 
+    def spent(self, layer: str, seconds: float) -> None:
+        """Time that the request spent in a layer of the server; told if it took long in all."""
+
     def response_parts(self, parts: Iterable[bytes]) -> Iterable[bytes]:
         """The parts of such a document, looked at on their way."""
 

@@ -60,7 +60,7 @@ RESOURCES: Mapping[str, tuple[tuple[str, str], ...]] = {
 }
 
 # Consulted where they matter.
-CONSULTED = frozenset(("KMSv1",))
+CONSULTED = frozenset(("AllowUnsafeMalformedObjectDeletion", "KMSv1"))
 
 SWITCHES = CONSULTED | POD_FIELDS.keys() | OTHER_FIELDS.keys() | RESOURCES.keys()
 

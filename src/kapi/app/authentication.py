@@ -22,6 +22,7 @@ from kapi.authn.bearer import BearerToken
 from kapi.authn.ca_bundle import CABundle
 from kapi.authn.request_header import HeaderNames, RequestHeader
 from kapi.authn.service_account import LAST_USED_LABEL, ServiceAccountTokens, bound_tokens, legacy_tokens
+from kapi.authn.service_account_metrics import ServiceAccountMetrics
 from kapi.authn.token_file import TokenFile
 from kapi.authn.tokens import TokenAuthenticator, Tokens
 from kapi.authn.websocket import WebSocketToken
@@ -30,6 +31,7 @@ from kapi.kube.security import StoreGetter
 from kapi.options.complete import CompletedOptions
 from kapi.registry.store import Store
 from kapi.telemetry.log import log
+from kapi.telemetry.metrics import Registry
 
 if TYPE_CHECKING:
     from kapi.authn.configuration import AnonymousConfig
@@ -66,6 +68,7 @@ class ServiceAccounts(NamedTuple):
     client: Client
     clock: Clock
     stores: dict[GroupResource, Store]
+    registry: Registry
 
 
 def build_authenticator(
@@ -108,6 +111,7 @@ def local_tokens(completed: CompletedOptions, accounts: ServiceAccounts) -> list
             audiences=given.audiences,
             clock=accounts.clock,
             get=StoreGetter(accounts.stores),
+            metrics=ServiceAccountMetrics(accounts.registry),
         )
         used = LastUse(accounts.client, accounts.clock)
         kinds.append(legacy_tokens(checked, used, lookup=options.service_account_lookup))

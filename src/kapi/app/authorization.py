@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from kapi.api.authorizer import Authorizer, RuleSource
 from kapi.api.clock import Clock
-from kapi.authz.basic import AlwaysAllow, AlwaysAllowPaths, AlwaysDeny, PrivilegedGroup
+from kapi.authz.basic import AlwaysAllow, AlwaysDeny, PrivilegedGroup
 from kapi.authz.metrics import AuthorizerMetrics
 from kapi.authz.union import Member, RuleUnion, Union
 from kapi.options.complete import CompletedOptions
@@ -71,8 +71,8 @@ class Authorization:
 
 
 def _union(asked: Sequence[Member], metrics: AuthorizerMetrics) -> Union:
-    """The privileged group first; last, whether the server is well may be asked by all."""
-    return Union([Member(PrivilegedGroup()), *asked, Member(AlwaysAllowPaths())], metrics.decisions)
+    """The privileged group first."""
+    return Union([Member(PrivilegedGroup()), *asked], metrics.decisions)
 
 
 def _webhook(name: str, config: WebhookConfig, surroundings: Surroundings) -> Webhook:

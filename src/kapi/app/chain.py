@@ -9,6 +9,7 @@ from kapi.admission.build import build_plugins
 from kapi.admission.chain import Chain
 from kapi.admission.lookup import Lookup
 from kapi.admission.plugins.create_authorization import CreateAuthorization
+from kapi.admission.plugins.unsafe_delete_authorization import UnsafeDeleteAuthorization
 from kapi.admission.services import PodResources, Services
 from kapi.admission.versions import Versions
 from kapi.admission.webhooks.metrics import WebhookMetrics
@@ -109,7 +110,9 @@ class ServerChain:
             features=config.features,
         )
         plugins = build_plugins(options.plugins(), services, options.configurations())
-        return Chain([CreateAuthorization(security.authorizer), *plugins])
+        return Chain(
+            [CreateAuthorization(security.authorizer), UnsafeDeleteAuthorization(security.authorizer), *plugins]
+        )
 
     def _create(
         self, config: GenericConfig, installer: Installer, services: ServiceControllers, security: Security

@@ -44,7 +44,7 @@ def gatekeepers(completed: CompletedOptions, clock: Clock, registry: Registry) -
     stores: dict[GroupResource, Store] = {}
     keys, loopback, rbac, nodes = Keys(completed), LoopbackClient(), RBAC(), NodeGraph()
     external = external_tokens(completed, registry, clock)
-    local = local_tokens(completed, ServiceAccounts(keys, loopback, clock, stores))
+    local = local_tokens(completed, ServiceAccounts(keys, loopback, clock, stores, registry))
     tokens = Tokens([*local, *external.kinds], completed.service_accounts.audiences, clock)
     modes: dict[str, Mode] = {"RBAC": rbac, "Node": NodeAuthorizer(nodes)}
     authorization = Authorization(completed=completed, modes=modes, registry=registry, clock=clock)

@@ -13,6 +13,7 @@ import orjson
 
 from kapi.api.call import Call
 from kapi.api.clock import Clock, rfc3339_micro
+from kapi.api.duration import SECOND, format_duration
 from kapi.api.objects import Object
 from kapi.api.request_info import RequestInfo
 from kapi.api.user import User
@@ -26,6 +27,7 @@ from kapi.wire.messages import Response
 # What an event begins with by itself, and is without in a list of events.
 TYPE_META = b'{"kind":"Event","apiVersion":"audit.k8s.io/v1",'
 _LONGEST_USER_AGENT = 1024
+_SLOW = 0.5  # seconds
 _STATUS = b'{"kind":"Status"'
 _NOTHING: Object = {}
 _NAMING = ("namespace", "name", "uid", "resourceVersion")
@@ -44,6 +46,7 @@ class Record:
         "_constraint",
         "_decision",
         "_impersonated",
+        "_latencies",
         "_received",
         "_request_object",
         "_response_object",
@@ -66,6 +69,7 @@ class Record:
         self._request_object: bytes | None = None
         self._response_object: bytes | None = None
         self._received = ""
+        self._latencies: dict[str, float] = {}
         self.status: Object | None = None
         self.omitted = decision.omit_stages
         self.takes_requests = decision.level >= Level.REQUEST
@@ -108,6 +112,9 @@ class Record:
             yield part
         self.response_object(b"".join(seen))
 
+    def spent(self, layer: str, seconds: float) -> None:
+        self._latencies[layer] = self._latencies.get(layer, 0.0) + seconds
+
     # What the filter adds
 
     def answered(self, response: Response) -> None:
@@ -146,6 +153,8 @@ class Record:
         now = self._clock.now()
         if not self._received:
             self._received = rfc3339_micro(now - (self._clock.monotonic() - call.received))
+        if stage == "ResponseComplete":
+            self._tell_latencies(call)
         reached = self._received if stage == "RequestReceived" else rfc3339_micro(now)
         pieces = [
             b'%b"level":"%b","auditID":%b,"stage":"%b",%b'
@@ -163,6 +172,15 @@ class Record:
             pieces.append(b',"annotations":%b' % _encoded_annotations(tuple(call.annotations.items())))
         pieces.append(b"}")
         return b"".join(pieces)
+
+    def _tell_latencies(self, call: Call) -> None:
+        """As upstream: where a request that was slow spent its time."""
+        total = self._clock.monotonic() - call.received
+        if total <= _SLOW or call.long_running:
+            return
+        for layer, seconds in (*self._latencies.items(), ("total", total)):
+            if seconds:
+                call.annotations[f"apiserver.latency.k8s.io/{layer}"] = format_duration(round(seconds * SECOND))
 
     def _described(self, call: Call) -> bytes:
         """What is asked for and by whom, from `requestURI` to `objectRef`."""
@@ -235,6 +253,4 @@ def _object_ref(info: RequestInfo, sent: Object) -> Object:
 
 
 def _user_agent(agent: str) -> str:
-    if not agent.isascii():
-        agent = agent.encode("latin-1", "replace").decode("utf-8", "replace")
     return agent if len(agent) <= _LONGEST_USER_AGENT else f"{agent[:_LONGEST_USER_AGENT]}...TRUNCATED"

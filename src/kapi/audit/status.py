@@ -9,8 +9,13 @@ from kapi.wire.messages import Response
 
 
 def read_status(response: Response) -> Object | None:
-    """None where the body is none: the end of the chain, for one, says so in plain text."""
+    """None where the body is none: the end of the chain, for one, says so in plain text.
+
+    Nor, as upstream, where it is JSON that the client did not ask for, which is indented.
+    """
     body = response.body
+    if body.startswith(b"{\n"):
+        return None
     if body.startswith(b"{"):
         try:
             document = orjson.loads(body)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kapi.api.call import Call
 from kapi.api.user import User
-from kapi.authn.tokens import Authenticated, Tokens
+from kapi.authn.tokens import Tokens, introduce
 
 EXTRA_SPACE = "the provided Authorization header contains extra space before the bearer token, and is ignored"
 
@@ -15,11 +15,12 @@ class BearerToken:
 
     def at_once(self, call: Call) -> User | None:
         token = _token(call)
-        return _bearer(call, self._tokens.remembered(token)) if token else None
+        found = self._tokens.remembered(token) if token else None
+        return None if found is None else introduce(call, found)
 
     async def authenticate(self, call: Call) -> User | None:
         token = _token(call)
-        return _bearer(call, await self._tokens.authenticate(token)) if token else None
+        return introduce(call, await self._tokens.authenticate(token)) if token else None
 
 
 def _token(call: Call) -> str:
@@ -32,11 +33,3 @@ def _token(call: Call) -> str:
     if not parts[1] and len(parts) == 3:
         call.warn(EXTRA_SPACE)
     return parts[1]
-
-
-def _bearer(call: Call, found: Authenticated | None) -> User | None:
-    if found is None:
-        return None
-    for warning in found.warnings:
-        call.warn(warning)
-    return found.user

@@ -172,6 +172,9 @@ def _anonymous_config(anonymous: Object) -> AnonymousConfig:
 def _jwt_config(item: Object) -> JWTConfig:
     issuer, mappings = item["issuer"], item["claimMappings"]
     rules = item.get("claimValidationRules") or ()
+    if egress := issuer.get("egressSelectorType"):
+        # As upstream says it where no egress selectors are configured: here they never are.
+        raise ConfigurationError(f'oidc: egress lookup required with egress selector type "{egress}"')
     return JWTConfig(
         url=issuer["url"],
         discovery_url=issuer.get("discoveryURL") or "",

@@ -6,6 +6,7 @@ else are never looked at.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -21,6 +22,8 @@ from kapi.authn.x509 import COMMON_NAME
 
 if TYPE_CHECKING:
     from cryptography import x509
+
+_BAD_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +71,14 @@ def extra_values(headers: Headers, prefixes: list[str]) -> dict[str, tuple[str, 
     for name in headers.names():
         for prefix in prefixes:
             if name.startswith(prefix):
-                key = unquote(name[len(prefix) :])
+                key = unescape_key(name[len(prefix) :])
                 found[key] = found.get(key, ()) + tuple(headers.get_all(name))
     return found
+
+
+def unescape_key(key: str) -> str:
+    """Percent-decoded; as upstream, a key with a sequence that cannot be decoded is taken as it is."""
+    return key if _BAD_ESCAPE.search(key) else unquote(key)
 
 
 def _first(headers: Headers, names: list[str]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from kapi.api.clock import Clock
 from kapi.api.errors import NotFound, Unauthorized
@@ -19,6 +19,7 @@ from kapi.api.times import parse_time
 from kapi.api.user import User
 from kapi.authn.authenticator import as_authenticated
 from kapi.authn.jwt import LEEWAY, UnverifiedToken, VerificationKey, read_unverified
+from kapi.authn.service_account_metrics import ServiceAccountMetrics
 from kapi.authn.tokens import Authenticated, shared_audiences
 
 LEGACY_ISSUER = "kubernetes/serviceaccount"
@@ -55,9 +56,12 @@ class ServiceAccountTokens:
     audiences: tuple[str, ...]
     clock: Clock
     get: Getter
+    metrics: ServiceAccountMetrics
 
 
-Validate = Callable[[str, UnverifiedToken], Awaitable["Authenticated"]]
+# What a check finds out besides is added to the notes, for the audit log; of refused tokens it is told nothing.
+Notes: TypeAlias = dict[str, str]
+Validate = Callable[[str, UnverifiedToken, Notes], Awaitable["Authenticated"]]
 
 
 class _Verified:
@@ -73,6 +77,10 @@ class _Verified:
         if read is None or read.issuer not in self._issuers:
             return None
         read.verify(self._tokens.keys())
+        notes: Notes = {}
+        if not read.audiences:
+            notes["authentication.k8s.io/legacy-token"] = _text(read.claims, "sub")
+            self._tokens.metrics.legacy.inc()
         own = read.audiences or self._tokens.audiences
         wanted = audiences or self._tokens.audiences
         shared = shared_audiences(own, wanted)
@@ -80,17 +88,34 @@ class _Verified:
             raise Unauthorized(
                 f"token audiences {_go_list(own)} is invalid for the target audiences {_go_list(wanted)}"
             )
-        return (await self._validate(token, read))._replace(audiences=shared)
+        return (await self._validate(token, read, notes))._replace(audiences=shared, notes=notes)
 
 
 def bound_tokens(issuers: Sequence[str], tokens: ServiceAccountTokens) -> _Verified:
     """Tokens that TokenRequest gave out."""
 
-    async def validate(_: str, read: UnverifiedToken) -> Authenticated:
-        read.check_times(tokens.clock.now(), _SUBJECT)
-        return Authenticated(await _bound_user(tokens, read))
+    async def validate(_: str, read: UnverifiedToken, notes: Notes) -> Authenticated:
+        now = tokens.clock.now()
+        read.check_times(now, _SUBJECT)
+        user = await _bound_user(tokens, read)
+        _check_staleness(tokens, read, int(now), notes)
+        return Authenticated(user)
 
     return _Verified(issuers, tokens, validate)
+
+
+def _check_staleness(tokens: ServiceAccountTokens, read: UnverifiedToken, now: int, notes: Notes) -> None:
+    """Whether a token that was given a longer life than it was asked for is still used past the shorter one."""
+    after = _mapping(read.claims.get("kubernetes.io")).get("warnafter")
+    if not isinstance(after, (int, float)) or not after:
+        return
+    if now <= after:
+        tokens.metrics.valid.inc()
+        return
+    tokens.metrics.stale.inc()
+    notes["authentication.k8s.io/stale-token"] = (
+        f"subject: {_text(read.claims, 'sub')}, seconds after warning threshold: {now - int(after)}"
+    )
 
 
 async def _bound_user(tokens: ServiceAccountTokens, read: UnverifiedToken) -> User:
@@ -144,11 +169,11 @@ async def _bound(
 def legacy_tokens(tokens: ServiceAccountTokens, used: LegacyTokenUsed, *, lookup: bool = True) -> _Verified:
     """Tokens in secrets. Without `lookup` their signature is enough."""
 
-    async def validate(token: str, read: UnverifiedToken) -> Authenticated:
+    async def validate(token: str, read: UnverifiedToken, notes: Notes) -> Authenticated:
         claims = {c: _text(read.claims, _LEGACY_CLAIM + c) for c in _LEGACY_NAMES}
         _check_legacy_claims(_text(read.claims, "sub"), claims)
         namespace, name, uid = (claims[c] for c in ("namespace", "service-account.name", "service-account.uid"))
-        warnings = await _look_up(tokens, used, token, claims) if lookup else ()
+        warnings = await _look_up(tokens, used, token, claims, notes) if lookup else ()
         return Authenticated(service_account_user(namespace, name, uid, {}), (), warnings)
 
     return _Verified((LEGACY_ISSUER,), tokens, validate)
@@ -173,7 +198,7 @@ def _check_legacy_claims(subject: str, claims: Mapping[str, str]) -> None:
 
 
 async def _look_up(
-    tokens: ServiceAccountTokens, used: LegacyTokenUsed, token: str, claims: Mapping[str, str]
+    tokens: ServiceAccountTokens, used: LegacyTokenUsed, token: str, claims: Mapping[str, str], notes: Notes
 ) -> tuple[str, ...]:
     """What the bearer is to be warned of; Unauthorized when the token is no longer the one that was issued."""
     namespace, name = claims["namespace"], claims["service-account.name"]
@@ -188,15 +213,22 @@ async def _look_up(
     if account["metadata"].get("deletionTimestamp"):
         raise Unauthorized(f"ServiceAccount {namespace}/{name} has been deleted")
     _check_uid(account, claims["service-account.uid"], "ServiceAccount UID ({found}) does not match claim ({claimed})")
+    await used(secret)
+    named = secret["metadata"]["name"]
     if (secret["metadata"].get("labels") or {}).get(INVALID_SINCE_LABEL):
+        tokens.metrics.invalid.inc()
         raise Unauthorized(
-            f"the token in secret {namespace}/{secret['metadata']['name']} for service account {namespace}/{name} has "
+            f"the token in secret {namespace}/{named} for service account {namespace}/{name} has "
             "been marked invalid. Use tokens from the TokenRequest API or manually created secret-based tokens, or "
             f"remove the '{INVALID_SINCE_LABEL}' label from the secret to temporarily allow use of this token"
         )
-    await used(secret)
-    listed = any(s.get("name") == secret["metadata"]["name"] for s in account.get("secrets") or ())
-    return (_AUTO_GENERATED,) if listed else ()
+    if any(s.get("name") == named for s in account.get("secrets") or ()):
+        notes["authentication.k8s.io/legacy-token-autogenerated-secret"] = named
+        tokens.metrics.generated.inc()
+        return (_AUTO_GENERATED,)
+    notes["authentication.k8s.io/legacy-token-manual-secret"] = named
+    tokens.metrics.manual.inc()
+    return ()
 
 
 def service_account_user(namespace: str, name: str, uid: str, extra: Mapping[str, tuple[str, ...]]) -> User:

@@ -6,10 +6,11 @@ accepted for ten more seconds, whatever becomes of what it is bound to. Only its
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import NamedTuple, Protocol
 
+from kapi.api.call import Call
 from kapi.api.clock import Clock, SystemClock
 from kapi.api.errors import Unauthorized
 from kapi.api.user import User
@@ -20,11 +21,13 @@ INVALID = "invalid bearer token"
 
 
 class Authenticated(NamedTuple):
-    """Whose a token is, the audiences it is good for among those asked for, and what its bearer is warned of."""
+    """Whose a token is, the audiences it is good for among those asked for, what its bearer is warned of, and what the
+    audit log is told."""
 
     user: User
     audiences: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    notes: Mapping[str, str] = {}
 
 
 class TokenAuthenticator(Protocol):
@@ -72,6 +75,15 @@ class Tokens:
             if found is not None:
                 return found
         raise Unauthorized(failures[0] if len(failures) == 1 else f"[{', '.join(failures)}]")
+
+
+def introduce(call: Call, found: Authenticated) -> User:
+    """Whose request this is; what is known besides goes to the client and the audit log."""
+    for warning in found.warnings:
+        call.warn(warning)
+    if found.notes:
+        call.annotations.update(found.notes)
+    return found.user
 
 
 def _key(token: str, audiences: tuple[str, ...]) -> tuple[bytes, tuple[str, ...]]:

@@ -8,7 +8,7 @@ from base64 import b64decode
 from kapi.api.call import Call
 from kapi.api.errors import Unauthorized
 from kapi.api.user import User
-from kapi.authn.tokens import Tokens
+from kapi.authn.tokens import Tokens, introduce
 
 PREFIX = "base64url.bearer.authorization.k8s.io."
 
@@ -36,10 +36,7 @@ class WebSocketToken:
             raise Unauthorized("missing additional subprotocol")
         if not token:
             return None
-        found = await self._tokens.authenticate(token)
-        for warning in found.warnings:
-            call.warn(warning)
-        return found.user
+        return introduce(call, await self._tokens.authenticate(token))
 
 
 def _decoded(encoded: str) -> str:

@@ -12,7 +12,7 @@ _FORMS = {_JSON: _JSON, "application/*": _JSON, "*/*": _JSON, _YAML: _YAML, _PRO
 
 
 def status_response(error: APIError, accept: str | None = None) -> Response:
-    """In the form the client accepts, in JSON when it accepts none."""
+    """In the form the client accepts; when it accepts none, in JSON that is indented as upstream's raw JSON is."""
     form = _preferred(accept) if accept and accept != _JSON else _JSON
     if form == _YAML:
         from kapi.codec.yaml_dump import dumps  # few failures are told in YAML
@@ -22,15 +22,17 @@ def status_response(error: APIError, accept: str | None = None) -> Response:
         from kapi.codec.protobuf import encode_object  # nor in protobuf
 
         body = encode_object(error.status)
-    else:
+    elif form == _JSON:
         body = orjson.dumps(error.status) + b"\n"
-    headers: RawHeaders = [(b"content-type", form.encode())]
+    else:
+        body = orjson.dumps(error.status, option=orjson.OPT_INDENT_2)
+    headers: RawHeaders = [(b"content-type", (form or _JSON).encode())]
     if error.retry_after is not None:
         headers.append((b"retry-after", b"%d" % error.retry_after))
     return Response(error.code, headers, body)
 
 
-def _preferred(accept: str) -> str:
+def _preferred(accept: str) -> str | None:
     """The first form that is accepted as it is, best quality first: a Status is no table."""
     found: list[tuple[float, str]] = []
     for clause in accept.split(","):
@@ -39,7 +41,7 @@ def _preferred(accept: str) -> str:
         form = _FORMS.get(media_type.lower())
         if form is not None and not params.keys() & {"as", "g", "v"}:
             found.append((_quality(params), form))
-    return max(found, key=lambda one: one[0])[1] if found else _JSON
+    return max(found, key=lambda one: one[0])[1] if found else None
 
 
 def _quality(params: dict[str, str]) -> float:

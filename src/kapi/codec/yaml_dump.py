@@ -126,17 +126,18 @@ def _reads_as_text(text: str) -> bool:
 
 
 def _has_block_form(text: str) -> bool:
-    """Block scalars keep no leading space in their first line, no space before a line end, nothing unprintable."""
-    return not (text[0] in " \n" or _SPECIAL.search(text) or " \n" in text or text.endswith(" "))
+    """Block scalars keep no space before a line end, and nothing unprintable."""
+    return not (_SPECIAL.search(text) or " \n" in text or text.endswith(" "))
 
 
 def _literal(text: str, indent: int) -> str:
     body = text.rstrip("\n")
     extra = len(text) - len(body)
-    chomp = "-" if extra == 0 else "" if extra == 1 else "+"
+    chomp = "-" if extra == 0 else "" if extra == 1 and body else "+"
+    hint = "2" if text[0] in " \n" else ""  # the indentation could not be told by the first line
     pad = "  " * max(indent, 1)
     lines = [f"{pad}{line}" if line else "" for line in body.split("\n")] + [""] * max(extra - 1, 0)
-    return f"|{chomp}\n" + "\n".join(lines)
+    return f"|{hint}{chomp}\n" + "\n".join(lines)
 
 
 def _double_quoted(text: str) -> str:

@@ -39,14 +39,20 @@ class _Clause(NamedTuple):
 
 @lru_cache(maxsize=256)
 def negotiate(
-    accept: str | None, *, listed: bool = False, routed: bool = True, binary: bool = True, transforming: bool = True
+    accept: str | None,
+    *,
+    listed: bool = False,
+    routed: bool = True,
+    binary: bool = True,
+    transforming: bool = True,
+    tables: bool = True,
 ) -> Form:
     """The first acceptable form, best quality first; NotAcceptable when there is none.
 
     A route matches media types by the letter before anything is negotiated; one of lists tells of streams as well.
     Custom resources, and what the aggregator answers by itself, are not `routed`. Without `binary` there is no
-    protobuf: custom resources have no messages. What is not `transforming` is
-    shown as it is: discovery, and failures.
+    protobuf: custom resources have no messages. What is not `transforming` is shown as it is: discovery, and failures.
+    Without `tables` there is no way to show what is answered as one.
     """
     if not accept or not accept.strip():
         return PLAIN
@@ -56,6 +62,8 @@ def negotiate(
     for clause in clauses:
         form = _form(clause)
         if form is None or (form.transform and not transforming):
+            continue
+        if form.transform == "Table" and not tables:
             continue
         if binary or form.media_type != PROTOBUF:
             return form

@@ -17,12 +17,13 @@ from kapi.api.selectors import (
     parse_field_selector,
     parse_label_selector,
 )
-from kapi.registry.options import UNSAFE, DeleteOptions, WriteOptions, check_delete_options, dry_run_problems
+from kapi.registry.options import DeleteOptions, WriteOptions, check_delete_options, dry_run_problems
 from kapi.registry.resource import Resource
 
 _LOW, _HIGH = -(1 << 63), (1 << 63) - 1
 _LONGEST = 100  # digits, leading zeros included
 _DIGITS = re.compile(r"[0-9]+").fullmatch
+_IGNORE_READ_ERRORS = "ignoreStoreReadErrorWithClusterBreakingPotential"
 
 
 def first(call: Call, name: str) -> str | None:
@@ -207,18 +208,33 @@ def delete_options(call: Call, body: Object | None) -> DeleteOptions:
             grace_period=integer(call, "gracePeriodSeconds"),
             orphan_dependents=boolean(call, "orphanDependents") if "orphanDependents" in call.params else None,
             propagation_policy=first(call, "propagationPolicy"),
-            ignore_read_errors=boolean(call, UNSAFE),
+            ignore_read_errors=boolean(call, _IGNORE_READ_ERRORS),
         )
+    if not call.settings.features.get("AllowUnsafeMalformedObjectDeletion", True):
+        options.ignore_read_errors = False
     options.dry_run = bool(dry_run)
-    check_delete_options(options, dry_run)
+    ignoring = _with_ignored_errors(call, options, body) if options.ignore_read_errors else []
+    check_delete_options(options, dry_run, ignoring)
     return options
 
 
-def check_collection_options(options: DeleteOptions) -> None:
-    """Collections are deleted object by object, each of which can be read."""
-    if options.ignore_read_errors:
-        why = "is not allowed with DELETECOLLECTION, try again after removing the option"
-        raise errors.Invalid(GroupKind("meta.k8s.io", "DeleteOptions"), "", [invalid(UNSAFE, True, why)])
+def _with_ignored_errors(call: Call, options: DeleteOptions, body: Object | None) -> list[FieldError]:
+    """Nothing that an object would have to be read for can be asked as well."""
+    given = {
+        "propagationPolicy": options.propagation_policy,
+        "orphanDependents": options.orphan_dependents,
+        "gracePeriodSeconds": options.grace_period,
+        "preconditions": (body or {}).get("preconditions"),
+    }
+    found = [
+        invalid(_IGNORE_READ_ERRORS, True, f"cannot be set together with .{name}")
+        for name, value in given.items()
+        if value is not None
+    ]
+    if not found and call.info.verb == "deletecollection":
+        detail = "is not allowed with DELETECOLLECTION, try again after removing the option"
+        return [invalid(_IGNORE_READ_ERRORS, True, detail)]
+    return found
 
 
 def _from_body(body: Object) -> tuple[DeleteOptions, list[str]]:
@@ -229,6 +245,6 @@ def _from_body(body: Object) -> tuple[DeleteOptions, list[str]]:
         resource_version=preconditions.get("resourceVersion"),
         orphan_dependents=body.get("orphanDependents"),
         propagation_policy=body.get("propagationPolicy"),
-        ignore_read_errors=bool(body.get(UNSAFE)),
+        ignore_read_errors=bool(body.get(_IGNORE_READ_ERRORS)),
     )
     return options, body.get("dryRun") or []

@@ -34,7 +34,7 @@ _NO_SCALE = (
 
 
 async def act(call: Call, endpoint: Endpoint, action: Action) -> Response:
-    form = negotiate(call.request.headers.get("accept"))
+    form = negotiate(call.request.headers.get("accept"), tables=False)
     options = write_options(call, "CreateOptions")
     kind = media_type(call)
     body = await call.request.body(endpoint.limits.body_bytes)
@@ -61,7 +61,15 @@ async def act(call: Call, endpoint: Endpoint, action: Action) -> Response:
     store, target = endpoint.store, target_of(call)
     await store.admit(store.attributes(call, "CREATE", target, given, None, options, kind=action.gvk))
     result = await action.run(call, store, target, given, options)
-    return await respond(call, 201, orjson.dumps(result), _plain(form))
+    return await respond_plainly(call, result, form)
+
+
+async def respond_plainly(call: Call, made: Object, form: Form) -> Response:
+    """What a request made, which is not stored and has no columns: whole, or just its metadata."""
+    if form.transform == "PartialObjectMetadata" and made["kind"] != "Status":
+        partial = {"kind": form.transform, "apiVersion": form.api_version, "metadata": made["metadata"]}
+        return await respond(call, 201, orjson.dumps(partial), form)
+    return await respond(call, 201, orjson.dumps(made), _plain(form))
 
 
 async def connect(call: Call, endpoint: Endpoint, to: Connect) -> Response:

@@ -13,28 +13,22 @@ from kapi.endpoints.negotiate import Form, negotiate
 from kapi.endpoints.params import write_options
 from kapi.endpoints.render import include_object
 from kapi.endpoints.respond import respond
-from kapi.endpoints.subresources import act
+from kapi.endpoints.subresources import act, respond_plainly
 from kapi.endpoints.writing import target_of, track
-from kapi.registry.resource import Virtual
+from kapi.registry.resource import Create, Virtual
 from kapi.wire.messages import Response
+
+_SYSTEM_FIELDS = ("creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 
 
 async def virtual(call: Call, endpoint: Endpoint, verb: str, resource: Virtual) -> Response:
-    form = negotiate(call.request.headers.get("accept"))
-    plain = Form(form.media_type)
     if verb == "create" and resource.action is not None:
         return await act(call, endpoint, resource.action)
     if verb == "create" and resource.create is not None:
-        options = write_options(call, "CreateOptions")
-        new = await read_object(call, endpoint, options)
-        if not endpoint.resource.names.namespaced:
-            # As upstream: a cluster-scoped object that names a namespace is taken without it.
-            new["metadata"].pop("namespace", None)
-        check_namespace(call, endpoint, new)
-        track(call, endpoint, None, new, options)
-        store = endpoint.store
-        await store.admit(store.attributes(call, "CREATE", target_of(call), new, None, options))
-        return await respond(call, 201, orjson.dumps(await resource.create(call, new, options)), plain)
+        form = negotiate(call.request.headers.get("accept"), tables=False)
+        return await respond_plainly(call, await _created(call, endpoint, resource.create), form)
+    form = negotiate(call.request.headers.get("accept"))
+    plain = Form(form.media_type)
     if verb == "get" and resource.get is not None:
         found = await resource.get(call, call.info.name)
         shown = _table(call, endpoint, [found], form) if form.transform == "Table" else found
@@ -44,6 +38,19 @@ async def virtual(call: Call, endpoint: Endpoint, verb: str, resource: Virtual) 
         shown = _table(call, endpoint, found["items"], form) if form.transform == "Table" else found
         return await respond(call, 200, orjson.dumps(shown), plain)
     raise MethodNotAllowed
+
+
+async def _created(call: Call, endpoint: Endpoint, create: Create) -> Object:
+    options = write_options(call, "CreateOptions")
+    new = await read_object(call, endpoint, options)
+    # As upstream: what only the server may say is taken away first, and a namespace where there is none.
+    for field in _SYSTEM_FIELDS if endpoint.resource.names.namespaced else (*_SYSTEM_FIELDS, "namespace"):
+        new["metadata"].pop(field, None)
+    check_namespace(call, endpoint, new)
+    track(call, endpoint, None, new, options)
+    store = endpoint.store
+    await store.admit(store.attributes(call, "CREATE", target_of(call), new, None, options))
+    return await create(call, new, options)
 
 
 def _table(call: Call, endpoint: Endpoint, items: list[Object], form: Form) -> Object:

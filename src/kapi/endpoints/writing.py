@@ -19,7 +19,8 @@ from kapi.endpoints.bodies import (
     read_object,
 )
 from kapi.endpoints.endpoint import Endpoint
-from kapi.endpoints.params import check_collection_options, delete_options, list_options, write_options
+from kapi.endpoints.negotiate import Form
+from kapi.endpoints.params import delete_options, list_options, write_options
 from kapi.endpoints.patching import CONTENT_TYPES, Patching, patch_type
 from kapi.endpoints.reading import query
 from kapi.endpoints.respond import respond
@@ -170,9 +171,9 @@ async def patch(call: Call, endpoint: Endpoint) -> Response:
 async def delete(call: Call, endpoint: Endpoint) -> Response:
     form = endpoint.form(call)
     options = delete_options(call, await read_delete_options(call, endpoint))
-    _warn_of_orphans(call, endpoint, options)
     if options.ignore_read_errors:
-        await _refuse_unsafe(call, endpoint)
+        return await _discard(call, endpoint, options, form)
+    _warn_of_orphans(call, endpoint, options)
     entry, gone = await endpoint.store.delete(call, target_of(call), options)
     if gone and not endpoint.resource.returns_deleted:
         return await respond(call, 200, _success(endpoint, entry), form._replace(transform="", version=""))
@@ -181,16 +182,19 @@ async def delete(call: Call, endpoint: Endpoint) -> Response:
     return await respond(call, status, endpoint.renderer.object(call, entry, form), form)
 
 
-async def _refuse_unsafe(call: Call, endpoint: Endpoint) -> None:
-    """What can be read is not deleted as if it could not."""
-    info, resource = call.info, endpoint.resource.group_resource
-    await endpoint.store.get(info.namespace, info.name)
-    key = endpoint.store.key(info.namespace, info.name)
-    why = (
-        f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, "
-        "AdditionalErrorMsg: unsafe deletion is not allowed because the object is decodable from storage"
-    )
-    raise errors.Conflict(resource, info.name, why)
+async def _discard(call: Call, endpoint: Endpoint, options: DeleteOptions, form: Form) -> Response:
+    call.annotations["apiserver.k8s.io/unsafe-delete-ignore-read-error"] = ""
+    await endpoint.store.discard(call, target_of(call), options)
+    details = {"name": call.info.name, "kind": endpoint.resource.kind}
+    status = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": details,
+        "code": 200,
+    }
+    return await respond(call, 200, orjson.dumps(status), form._replace(transform="", version=""))
 
 
 def _warn_of_orphans(call: Call, endpoint: Endpoint, options: DeleteOptions) -> None:
@@ -215,7 +219,6 @@ async def delete_collection(call: Call, endpoint: Endpoint) -> Response:
     body = await read_delete_options(call, endpoint)
     # Bad options are refused before anything is looked for.
     options = delete_options(call, body)
-    check_collection_options(options)
     _warn_of_orphans(call, endpoint, options)
     listing = await endpoint.store.list(query(call, endpoint, selection))
     pending = list(reversed(listing.entries))

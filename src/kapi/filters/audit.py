@@ -21,6 +21,7 @@ def with_audit(next: CallHandler, auditor: Auditor) -> CallHandler:
         if record is None:
             return await next(call)
         call.audit = record
+        record.spent("authentication", auditor.clock.monotonic() - call.received)
         if "RequestReceived" not in record.omitted and not await auditor.process(call, record, "RequestReceived"):
             auditor.metrics.rejected.inc()
             request = call.request

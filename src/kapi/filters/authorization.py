@@ -6,11 +6,12 @@ As upstream, who is not allowed because of an error is not refused: that the que
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from time import perf_counter
 
 from kapi.api.authorizer import Authorizer, Decision, Verdict
 from kapi.api.call import Call
 from kapi.api.refusal import forbidden
-from kapi.filters.handler import CallHandler, internal_error, refuse
+from kapi.filters.handler import CallHandler, forbid, internal_error
 from kapi.telemetry.requests import RequestMetrics
 from kapi.wire.messages import Response
 
@@ -29,7 +30,10 @@ def with_authorization(next: CallHandler, authorizer: Authorizer, metrics: Reque
         return allow(call, verdict) if verdict is not None and verdict.decision is ALLOW else ask(call)
 
     async def ask(call: Call) -> Response:
+        began = perf_counter()
         verdict = await authorizer.authorize(call.user, call.info)
+        if call.audit is not None:
+            call.audit.spent("authorization", perf_counter() - began)
         return await (allow(call, verdict) if verdict.decision is ALLOW else turn_away(call, verdict))
 
     def allow(call: Call, verdict: Verdict) -> Awaitable[Response]:
@@ -49,8 +53,6 @@ def with_authorization(next: CallHandler, authorizer: Authorizer, metrics: Reque
             return internal_error(target, verdict.error)
         attempts.inc(_DENIED)
         annotations["authorization.k8s.io/decision"] = "forbid"
-        response = await refuse(call, forbidden(call.user, call.info, verdict.reason))
-        response.headers.append((b"x-content-type-options", b"nosniff"))
-        return response
+        return await forbid(call, forbidden(call.user, call.info, verdict.reason))
 
     return handle

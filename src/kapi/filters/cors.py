@@ -29,7 +29,7 @@ def with_cors(next: CallHandler, allowed_origins: Sequence[str]) -> CallHandler:
     def handle(call: Call) -> Awaitable[Response]:
         origin = call.request.headers.get("origin")
         if origin and any(pattern.search(origin) for pattern in patterns):
-            call.headers.append((b"access-control-allow-origin", origin.encode("latin-1")))
+            call.headers.append((b"access-control-allow-origin", origin.encode()))
             call.headers.extend(_HEADERS)
             if call.request.method == "OPTIONS":
                 return _preflight()

@@ -28,6 +28,13 @@ async def refuse(call: Call, error: APIError) -> Response:
     return status_response(error, call.request.headers.get("accept"))
 
 
+async def forbid(call: Call, error: APIError) -> Response:
+    """As upstream's responsewriters.RespondWithError: what is said may not be taken for anything else."""
+    response = await refuse(call, error)
+    response.headers.append((b"x-content-type-options", b"nosniff"))
+    return response
+
+
 async def too_many_requests(retry_after: int = 1, headers: Sequence[tuple[bytes, bytes]] = ()) -> Response:
     """As upstream: plain text, because a Status costs more, and this is said when the server is at its limits."""
     waits = (b"retry-after", b"%d" % retry_after)

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from dataclasses import replace
-from urllib.parse import unquote
+from time import perf_counter
 
 from kapi.api.authorizer import Authorizer, Decision
 from kapi.api.call import Call
 from kapi.api.errors import APIError, BadRequest, Forbidden
 from kapi.api.fields import go_quote
-from kapi.api.names import dns_subdomain
+from kapi.api.names import dns_label, dns_subdomain
 from kapi.api.refusal import forbidden
 from kapi.api.request_info import RequestInfo
 from kapi.api.user import ALL_AUTHENTICATED, ALL_UNAUTHENTICATED, ANONYMOUS, SYSTEM_PRIVILEGED_GROUP, User
-from kapi.filters.handler import CallHandler, refuse
+from kapi.authn.request_header import unescape_key
+from kapi.filters.handler import CallHandler, forbid
 from kapi.filters.impersonated_extra import extra_problem
 from kapi.wire.messages import Headers, Response
 
@@ -39,12 +40,15 @@ def with_impersonation(next: CallHandler, authorizer: Authorizer) -> CallHandler
         return impersonate(call) if call.request.headers.mentions(b"impersonate-") else next(call)
 
     async def impersonate(call: Call) -> Response:
+        began = perf_counter()
         try:
             wanted = _wanted(call.request.headers)  # type: ignore[arg-type]
             if wanted is not None:
                 call.user = await _impersonated(authorizer, call, wanted, last_modes)
+                if call.audit is not None:
+                    call.audit.spent("impersonation", perf_counter() - began)
         except APIError as error:
-            return await refuse(call, error)
+            return await forbid(call, error)
         return await next(call)
 
     return handle
@@ -55,7 +59,7 @@ def _wanted(headers: Headers) -> User | None:
     extra: dict[str, tuple[str, ...]] = {}
     for name in headers.names():
         if name.startswith(EXTRA):
-            key = unquote(name[len(EXTRA) :])
+            key = unescape_key(name[len(EXTRA) :])
             extra[key] = extra.get(key, ()) + tuple(headers.get_all(name))
     wanted = User(
         name=headers.get(USER) or "", uid=headers.get(UID) or "", groups=tuple(headers.get_all(GROUP)), extra=extra
@@ -207,8 +211,8 @@ def account_name(user: str) -> tuple[str, str] | None:
     """Namespace and name of a service account's user name."""
     if not user.startswith(_ACCOUNT_PREFIX):
         return None
-    parts = user[len(_ACCOUNT_PREFIX) :].split(":")
-    return (parts[0], parts[1]) if len(parts) == 2 and all(parts) else None
+    namespace, _, name = user[len(_ACCOUNT_PREFIX) :].partition(":")
+    return None if dns_label(namespace) or dns_subdomain(name) else (namespace, name)
 
 
 def _go_user(user: User) -> str:

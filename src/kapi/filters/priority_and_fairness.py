@@ -47,6 +47,8 @@ def with_priority_and_fairness(
         if not await ticket.admitted(patience(call)):
             return await refuse(call, flow, monotonic() - ticket.arrived)
         wait.observe(ticket.started - ticket.arrived, (*flow.tally.labels, "true"))
+        if call.audit is not None:
+            call.audit.spent("apf-queue-wait", ticket.started - ticket.arrived)
         return await execute(call, flow, ticket)
 
     def execute(call: Call, flow: Flow, ticket: Ticket) -> Awaitable[Response]:

@@ -43,6 +43,11 @@ class FlowControl:
         self._schemas: list[Schema] = []
         self._flows: dict[_Key, Flow] = {}
         self._stale = True
+        self.metrics.before_reading(self._tell_utilization)
+
+    def _tell_utilization(self) -> None:
+        for level in self.levels.values():
+            self.metrics.utilization.tell(level.queues, level.nominal, level.settings.queuing.room)
 
     def bind_stats(self, stats: StatsOf) -> None:
         """Where the sizes of lists are estimated from."""

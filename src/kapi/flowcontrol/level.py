@@ -136,6 +136,7 @@ def _lend(limited: list[Level], total: int, left: int) -> float:
 
 def _report(level: Level, metrics: FlowControlMetrics) -> None:
     stats = level.stats
+    metrics.utilization.tell(level.queues, level.nominal, level.settings.queuing.room)
     for name, value in (
         ("nominal_limit_seats", level.nominal),
         ("lower_limit_seats", level.lower),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from operator import attrgetter
 
+from kapi.flowcontrol.utilization import Utilization
 from kapi.telemetry.metrics import Computed, Labels, Registry
 from kapi.telemetry.requests import RequestMetrics
 
@@ -103,6 +104,8 @@ class FlowControlMetrics:
         self.watches = registry.histogram(
             f"{_PREFIX}watch_count_samples", "Watchers that writes had to be told to.", _WATCHES, _FLOW
         )
+        self.utilization = Utilization(registry)
+        self.before_reading = registry.before_reading
         registry.before_reading(self._tell_usual)
         self.limits = {name: registry.gauge(_PREFIX + name, help, _LEVEL) for name, help in _LIMITS.items()}
         self.fair_fraction = registry.gauge(

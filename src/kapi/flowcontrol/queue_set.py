@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from kapi.api.call import Call
 from kapi.flowcontrol.demand import Demand, Observed
@@ -32,7 +32,15 @@ class Queuing(NamedTuple):
     length: int = 0
     hand: int = 0
 
+    @property
+    def room(self) -> int:
+        """For how many requests there is, in all queues."""
+        return max(self.queues, 0) * self.length
 
+
+# Seats in use, seats waited for, requests that execute, requests that wait.
+State: TypeAlias = tuple[int, int, int, int]
+_IDLE: State = (0, 0, 0, 0)
 EXEMPT = Queuing(-1)
 REJECT = Queuing(0)
 
@@ -84,12 +92,15 @@ class QueueSet:
         self.waiting = self.executing = 0
         self.seats_waiting = self.seats_in_use = 0
         self.dispatched = self.rejected = self.cancelled = 0
-        self.current_r = 0.0
+        self.current_r = self.dispatch_r = 0.0
+        self.latest_s: float | None = None  # the virtual start of the request that last left a queue
         self.on_idle: Callable[[], None] | None = None
         self._now = now
         self._metrics = metrics
         self._queuing = REJECT
         self.synced = now()  # when it last accounted for the time
+        self._states: dict[State, float] = {}  # seconds, by how busy it was
+        self._states_from = self.synced
         self._active = 0  # queues that are not idle
         self._backlog: dict[Queue, None] = {}  # queues in which requests wait
         self._robin = 0
@@ -242,6 +253,7 @@ class QueueSet:
         else:
             queue.executing[ticket] = None
             queue.seats_in_use += seats
+            self.dispatch_r, self.latest_s = self.current_r, queue.next_r
             queue.next_r += ticket.work.total
         self.executing += 1
         self.dispatched += 1
@@ -323,6 +335,9 @@ class QueueSet:
         if demand:
             seconds = now - self.synced
             self.demand.add(demand, seconds)
+            state = (self.seats_in_use, self.seats_waiting, self.executing, self.waiting)
+            states = self._states
+            states[state] = states.get(state, 0.0) + seconds
             if self._active:
                 self.current_r += min(demand, self.limit) / self._active * seconds
         self.synced = now
@@ -331,6 +346,18 @@ class QueueSet:
         demand = self.seats_in_use + self.seats_waiting
         if demand > self.demand.high:
             self.demand.high = demand
+
+    def read_states(self) -> dict[State, float]:
+        """How many seconds it was in which state since the last time this was asked."""
+        self._advance()
+        states, self._states = self._states, {}
+        idle = self.synced - self._states_from - sum(states.values())
+        self._states_from = self.synced
+        return {_IDLE: idle, **states}
+
+    def next_starts(self) -> list[tuple[float, float]]:
+        """Of each queue in which requests wait: when the next one starts, and that less the work under way."""
+        return [(queue.next_r, queue.next_r - queue.seats_in_use * ESTIMATED_SECONDS) for queue in self._backlog]
 
     def observed(self) -> Observed:
         """The demand for seats since the last time this was asked."""

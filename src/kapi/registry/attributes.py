@@ -10,7 +10,8 @@ from kapi.api.gvk import GroupVersionKind, GroupVersionResource
 from kapi.api.objects import Object
 from kapi.registry.options import DeleteOptions, WriteOptions
 
-Operation: TypeAlias = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
+# As upstream, plugins of admission see nothing of a delete that ignores what is deleted.
+Operation: TypeAlias = Literal["CREATE", "UPDATE", "DELETE", "CONNECT", "UNSAFE_DELETE"]
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -10,7 +11,6 @@ from kapi.api.fields import FieldError, invalid, not_supported
 from kapi.api.gvk import GroupKind
 
 FieldValidation: TypeAlias = Literal["Ignore", "Warn", "Strict"]
-UNSAFE = "ignoreStoreReadErrorWithClusterBreakingPotential"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +33,11 @@ class DeleteOptions:
     resource_version: str | None = None
     orphan_dependents: bool | None = None
     propagation_policy: str | None = None
-    ignore_read_errors: bool = False
+    ignore_read_errors: bool = False  # remove what cannot be read, without looking at it
 
 
-def check_delete_options(options: DeleteOptions, dry_run: list[str]) -> None:
-    """Refuse options that contradict themselves; `dry_run` is as the client gave it."""
+def check_delete_options(options: DeleteOptions, dry_run: list[str], others: Sequence[FieldError] = ()) -> None:
+    """Refuse options that contradict themselves, and for the `others`; `dry_run` is as the client gave it."""
     found: list[FieldError] = []
     policy = options.propagation_policy
     if policy is not None and options.orphan_dependents is not None:
@@ -47,22 +47,9 @@ def check_delete_options(options: DeleteOptions, dry_run: list[str]) -> None:
         found.append(
             not_supported("propagationPolicy", policy, ["Foreground", "Background", "Orphan", "nil"], in_order=True)
         )
-    found += dry_run_problems(dry_run)
-    if options.ignore_read_errors:
-        found += _unsafe_problems(options)
+    found += [*dry_run_problems(dry_run), *others]
     if found:
         raise errors.Invalid(GroupKind("meta.k8s.io", "DeleteOptions"), "", found)
-
-
-def _unsafe_problems(options: DeleteOptions) -> list[FieldError]:
-    """What cannot be read can be deleted, but not with any ceremony."""
-    given = {
-        "propagationPolicy": options.propagation_policy is not None,
-        "orphanDependents": options.orphan_dependents is not None,
-        "gracePeriodSeconds": options.grace_period is not None,
-        "preconditions": options.uid is not None or options.resource_version is not None,
-    }
-    return [invalid(UNSAFE, True, f"cannot be set together with .{name}") for name, is_set in given.items() if is_set]
 
 
 def dry_run_problems(dry_run: list[str]) -> list[FieldError]:

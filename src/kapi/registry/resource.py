@@ -84,11 +84,14 @@ class Subresource:
     connect: Connect | None = None
 
 
+Create: TypeAlias = Callable[[Call, Object, WriteOptions], Awaitable[Object]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Virtual:
     """A resource that is not stored: what answers its verbs. A review, a component status."""
 
-    create: Callable[[Call, Object, WriteOptions], Awaitable[Object]] | None = None
+    create: Create | None = None
     get: Callable[[Call, str], Awaitable[Object]] | None = None
     list: Callable[[Call], Awaitable[Object]] | None = None
     action: Action | None = None  # a POST that does something to another resource's object

@@ -286,6 +286,13 @@ class Store:
             await self.resource.hooks.after_delete(call, entry.object, options)
         return entry, gone
 
+    async def discard(self, call: Call, target: Target, options: DeleteOptions) -> None:
+        """Delete an object that cannot be read: nothing is asked of it, and nobody is told what it was."""
+        await self.admit(self.attributes(call, "UNSAFE_DELETE", target, None, None, options))
+        key = self.key(target.namespace, target.name)
+        with storage_errors(self.resource.group_resource, target.name):
+            await self.objects.discard(key, dry_run=options.dry_run)
+
 
 def check_uid(resource: Resource, key: str, new: Object, old: Object | None) -> None:
     """An update that names a uid must name the stored object's; one that creates the object must name none."""

@@ -16,6 +16,8 @@ CONTINUE_TOO_OLD = (
     "modified, or deleted between the time the first chunk was returned and now may show up in the list."
 )
 
+_READABLE = "AdditionalErrorMsg: unsafe deletion is not allowed because the object is decodable from storage"
+
 
 class ContinueExpired(errors.Expired):
     """A 410 whose metadata carries the token to go on with."""
@@ -86,6 +88,9 @@ class storage_errors:
                 return errors.APIError(str(error))
             case kv.NoSpace() | kv.EncryptionFailed():
                 return errors.InternalError(str(error))
+            case kv.Readable():
+                why = f"StorageError: invalid object, Code: 4, Key: {error.key}, ResourceVersion: 0, {_READABLE}"
+                return errors.Conflict(self._resource, self._name, why)
             case kv.Corrupt():
                 return errors.InternalError(str(error) if self._updating else error.report)
             case kv.CorruptObjects():

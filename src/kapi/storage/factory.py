@@ -105,7 +105,9 @@ class StorageFactory:
         cacher.make_entry = make_entry
         cached = self._config.watch_cache and size != 0
         root = self._config.root.rstrip("/")
-        return ObjectStore(engine, cacher, ttl=ttl, cached=cached, is_stale=is_stale, root=root)
+        return ObjectStore(
+            engine, cacher, ttl=ttl, cached=cached, is_stale=is_stale, root=root, raw=self._engine(resource)
+        )
 
     async def retire(self, store: ObjectStore) -> None:
         resource = self._passing.pop(store, None)

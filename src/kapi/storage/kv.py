@@ -97,6 +97,14 @@ class Corrupt(StorageError):
         return f"StorageError: corrupt object, Code: 7, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {self}"
 
 
+class Readable(StorageError):
+    """What was to be removed because it cannot be read can be."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"{key} is readable")
+        self.key = key
+
+
 class CorruptObjects(StorageError):
     """Some values of a range cannot be read; not `complete` when there may be more of them."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -81,6 +82,7 @@ class ObjectStore:
     """The objects under one prefix. `ttl` is the seconds that an object lives; 0 means for good.
 
     `is_stale` is given where the form of stored values may change, as encryption's does: no update keeps an old one.
+    `raw` is the engine below what changes values on their way in and out, if anything does.
     """
 
     def __init__(
@@ -92,8 +94,10 @@ class ObjectStore:
         cached: bool = True,
         is_stale: IsStale | None = None,
         root: str = "",
+        raw: kv.KV | None = None,
     ) -> None:
         self._kv = store
+        self._raw = raw or store
         self.cacher = cacher
         self._ttl = ttl
         self._cached = cached
@@ -206,6 +210,22 @@ class ObjectStore:
                 return current.at(revision)
             except kv.Conflict as conflict:
                 current, fresh = self._entry_of(conflict.current), True
+
+    async def discard(self, key: str, *, dry_run: bool) -> None:
+        """Remove what cannot be read; Readable when it can be."""
+        while True:
+            found, _ = await self._raw.get(key)
+            if found is None:
+                raise kv.NotFound(key)
+            with suppress(kv.Corrupt):
+                if await self.stored(key) is None:
+                    continue
+                raise kv.Readable(key)
+            if dry_run:
+                return
+            with suppress(kv.Conflict):
+                await self._raw.delete(key, found.revision)
+                return
 
     async def _newest_known(self, key: str) -> tuple[Entry | None, bool]:
         """The entry from the cache, and whether it is sure to be the newest."""

@@ -20,7 +20,7 @@ class ClientGone(ConnectionError):
 
 
 class Headers:
-    """Request headers by lower-case name; values decode on demand."""
+    """Request headers by lower-case name; values decode on demand, as UTF-8: names of users come in them."""
 
     __slots__ = ("_index", "raw")
 
@@ -34,7 +34,7 @@ class Headers:
         if index is None:
             index = self._index = dict(reversed(self.raw))
         value = index.get(name.encode())
-        return None if value is None else value.decode("latin-1")
+        return None if value is None else value.decode("utf-8", "replace")
 
     def mentions(self, name: bytes) -> bool:
         """Whether a name may have this part in it; False is certain."""
@@ -45,7 +45,7 @@ class Headers:
 
     def get_all(self, name: str) -> list[str]:
         wanted = name.encode("latin-1")
-        return [v.decode("latin-1") for k, v in self.raw if k == wanted]
+        return [v.decode("utf-8", "replace") for k, v in self.raw if k == wanted]
 
     def names(self) -> list[str]:
         """Each name once, in the order in which they came."""

@@ -93,12 +93,31 @@ def test_a_life_beyond_the_limit_is_shortened_with_a_warning(admin, account):
         ),
         ({"boundObjectRef": {"kind": "Secret", "apiVersion": "v1", "name": "x"}}, 404, 'secrets "x" not found'),
         ({"boundObjectRef": {"kind": "Secret", "apiVersion": "v1"}}, 400, "Name parameter required."),
+        ({"boundObjectRef": {}}, 400, "cannot bind token to object of type /, Kind="),
+        ({"boundObjectRef": {"kind": "Secret", "apiVersion": "a/b/c", "name": "x"}}, 404, 'secrets "x" not found'),
     ],
 )
 def test_what_cannot_be_issued_and_why(admin, account, spec, code, message):
     status, answer = request(admin, **spec)
     assert status == code
     assert message in answer["message"]
+
+
+def test_a_request_names_its_account_or_nothing(admin, account):
+    status, answer = admin.call("POST", f"{ACCOUNTS}/robot/token", {"metadata": {"name": "other"}})
+    assert status == 422
+    assert answer["message"] == (
+        'TokenRequest.authentication.k8s.io "robot" is invalid: metadata.name: Invalid value: "other": must match the '
+        "service account name if specified"
+    )
+
+
+def test_what_is_not_stored_has_metadata_but_is_no_table(admin, account):
+    for path in (f"{AUTHENTICATION}/selfsubjectreviews", f"{ACCOUNTS}/robot/token"):
+        for kind, expected in (("Table", (406, "Status")), ("PartialObjectMetadata", (201, "PartialObjectMetadata"))):
+            accept = f"application/json;as={kind};v=v1;g=meta.k8s.io"
+            status, answer = admin.call("POST", path, {}, accept=accept)
+            assert (status, answer["kind"]) == expected
 
 
 def test_no_account_no_token(admin):
@@ -118,6 +137,12 @@ def test_one_is_whom_one_impersonates(admin):
     status, answer = admin.call("POST", f"{AUTHENTICATION}/selfsubjectreviews", {}, **headers)
     zoe = {"username": "zoe", "groups": ["system:masters", "system:authenticated"]}
     assert (status, answer["status"]["userInfo"]) == (201, zoe)
+
+
+def test_whom_one_may_not_be_is_told_as_nothing_else(admin):
+    response = admin.send("GET", "/api", impersonate_group="nobody's")
+    assert (response.status, response.getheader("X-Content-Type-Options")) == (400, "nosniff")
+    response.read()
 
 
 def test_no_token_is_no_review(admin):

@@ -123,6 +123,23 @@ def test_a_review_of_nothing_or_nobody_is_invalid(admin, kind, spec, message):
     assert message in answer["message"]
 
 
+@pytest.mark.parametrize(
+    ("metadata", "code"),
+    [({"uid": "x", "labels": {}, "deletionTimestamp": "2026-01-01T00:00:00Z"}, 201), ({"generation": 2}, 422)],
+)
+def test_a_review_has_no_metadata_of_its_own(admin, metadata, code):
+    body = {"metadata": metadata, "spec": asks()}
+    status, answer = admin.call("POST", f"{REVIEWS}/selfsubjectaccessreviews", body)
+    assert status == code
+    if code == 422:
+        assert 'metadata: Invalid value: {"generation":2,"managedFields":[' in answer["message"]
+
+
+def test_who_is_in_no_group_may_not_even_ask_for_health(admin):
+    spec = {"user": "alice", "nonResourceAttributes": {"path": "/healthz", "verb": "get"}}
+    assert review(admin, "SubjectAccessReview", spec)[1]["status"] == {"allowed": False}
+
+
 def test_a_selector_that_cannot_be_read_is_told_and_the_question_answered(admin):
     status, answer = review(admin, "SelfSubjectAccessReview", asks(fieldSelector={"rawSelector": "&&"}))
     assert (status, answer["status"]["allowed"]) == (201, True)
@@ -165,6 +182,21 @@ def test_a_rule_that_is_not_held_is_told(alice, grant):
     }
     status, answer = alice.call("POST", f"{RBAC}/namespaces/default/rolebindings", binding)
     assert (status, answer["message"]) == (404, f'rolebindings.{rbac} "nosuch" not found')
+
+
+@pytest.mark.parametrize(
+    ("role", "code", "message"),
+    [
+        ({"kind": "Pod", "name": "x"}, 500, 'unsupported role reference kind: "Pod"'),
+        ({"kind": "Role"}, 400, "Name parameter required."),
+        ({"kind": "ClusterRole", "name": "a/b"}, 400, "Name parameter invalid: \"a/b\": may not contain '/'"),
+    ],
+)
+def test_what_is_bound_is_looked_for_before_the_binding_is_judged(alice, grant, role, code, message):
+    grant("binder", {"verbs": ["create"], "apiGroups": ["rbac.authorization.k8s.io"], "resources": ["rolebindings"]})
+    body = {"metadata": {"name": "b"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", **role}}
+    status, answer = alice.call("POST", f"{RBAC}/namespaces/default/rolebindings", body)
+    assert (status, answer["message"]) == (code, message)
 
 
 def test_an_apply_that_creates_needs_create(alice, grant):

@@ -131,3 +131,49 @@ def test_on_etcd_two_servers_read_and_watch_what_the_other_has_encrypted(new_ser
         event = json.loads(response.readline())
         assert (event["type"], event["object"]["data"]) == ("ADDED", {"word": "c2VzYW1l"})
     assert plugin.calls.count("Decrypt") == 1
+
+
+def test_what_cannot_be_read_is_removed_by_who_insists(new_server, tmp_path):
+    file, insisting = tmp_path / "encryption.json", {"ignoreStoreReadErrorWithClusterBreakingPotential": True}
+    write(file, keyed("aesgcm", key("lost", "a")))
+    server = new_server(f"--encryption-provider-config={file}").start()
+    with server.client() as client:
+        client.create(SECRETS, secret("a"))
+        status, answer = client.call("DELETE", f"{SECRETS}/a", insisting)
+        assert (status, answer["reason"]) == (409, "Conflict")
+        assert "unsafe deletion is not allowed because the object is decodable from storage" in answer["message"]
+    server.stop()
+    write(file, keyed("aesgcm", key("found", "b")))
+    server.start()
+    with server.client() as client:
+        assert client.call("DELETE", f"{SECRETS}/a")[0] == 500
+        status, answer = client.call("DELETE", f"{SECRETS}/a", {**insisting, "gracePeriodSeconds": 0})
+        assert status == 422
+        assert "cannot be set together with .gracePeriodSeconds" in answer["message"]
+        assert client.call("DELETE", SECRETS, insisting)[0] == 422
+        assert client.call("DELETE", f"{SECRETS}/a", {**insisting, "dryRun": ["All"]})[0] == 200
+        status, answer = client.call("DELETE", f"{SECRETS}/a", insisting)
+        assert (status, answer["details"]) == (200, {"name": "a", "kind": "Secret"})
+        assert client.call("DELETE", f"{SECRETS}/a", insisting)[0] == 404
+        assert client.get(SECRETS)["items"] == []
+
+
+def test_who_may_delete_may_not_therefore_insist(new_server, tmp_path):
+    tokens = tmp_path / "tokens.csv"
+    tokens.write_text('admintoken,admin,1,"system:masters"\nusertoken,alice,2\n')
+    server = new_server(f"--token-auth-file={tokens}", "--authorization-mode=RBAC").start()
+    group = "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
+    rule = {"verbs": ["delete"], "apiGroups": [""], "resources": ["secrets"]}
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"}
+    binding = {"metadata": {"name": "r"}, "roleRef": role, "subjects": [{"kind": "User", "name": "alice"}]}
+    with server.client("", token="admintoken") as admin, server.client("", token="usertoken") as alice:
+        admin.create(f"{group}/roles", {"metadata": {"name": "r"}, "rules": [rule]})
+        admin.create(f"{group}/rolebindings", binding)
+        admin.create(SECRETS, secret("a"))
+        insisting = {"ignoreStoreReadErrorWithClusterBreakingPotential": True}
+        status, answer = alice.call("DELETE", f"{SECRETS}/a", insisting)
+        assert status == 403
+        assert answer["message"] == (
+            'secrets "a" is forbidden: not permitted to do "unsafe-delete-ignore-read-errors", reason: '
+        )
+        assert alice.call("DELETE", f"{SECRETS}/a")[0] == 200

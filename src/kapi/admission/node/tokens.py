@@ -9,6 +9,7 @@ from kapi.admission.node.mirror_pods import MIRROR
 from kapi.admission.refusal import Failed, forbidden
 from kapi.admission.resources import (
     CSI_DRIVERS,
+    LISTED_POD,
     NODES,
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,
@@ -50,7 +51,7 @@ class NodeTokens:
     async def _pod(self, namespace: str, name: str) -> Object:
         entry = await self._lookup.get(PODS, namespace, name)
         if entry is None:
-            raise NotFound(PODS, name)
+            raise NotFound(LISTED_POD, name)
         return decoded(entry)
 
     async def _check_audience(self, attributes: Attributes, pod: Object, audiences: list[str]) -> None:

@@ -103,7 +103,10 @@ class MutatingAdmissionWebhook:
             code = error.code
             raise
         finally:
-            metrics.called(webhook.name, "admit", operation, perf_counter() - began, code)
+            seconds = perf_counter() - began
+            metrics.called(webhook.name, "admit", operation, seconds, code)
+            if attributes.call.audit is not None:
+                attributes.call.audit.spent("mutating-webhook", seconds)
         if not changed:
             return False
         notes[_MUTATED.format(*place)] = orjson.dumps({**named, "mutated": True}).decode()

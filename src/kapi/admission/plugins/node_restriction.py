@@ -17,6 +17,8 @@ from kapi.admission.refusal import forbidden
 from kapi.admission.resources import (
     CSI_NODES,
     LEASES,
+    LISTED_NODE,
+    LISTED_POD,
     NODES,
     PERSISTENT_VOLUME_CLAIMS,
     POD_CERTIFICATE_REQUESTS,
@@ -105,7 +107,7 @@ class NodeRestriction:
             raise forbidden(attributes, problem)
         entry = await self._lookup.get(NODES, "", node)
         if entry is None:
-            raise NotFound(NODES, node)
+            raise NotFound(LISTED_NODE, node)
         named, uid = pod["metadata"]["ownerReferences"][0].get("uid", ""), decoded(entry)["metadata"].get("uid", "")
         if named != uid:
             raise forbidden(attributes, f"node {node} UID mismatch: expected {named} got {uid}")
@@ -119,7 +121,7 @@ class NodeRestriction:
             raise forbidden(attributes, "could not determine pod from request data")
         entry = await self._lookup.get(PODS, attributes.namespace, name)
         if entry is None:
-            raise NotFound(PODS, name)
+            raise NotFound(LISTED_POD, name)
         if decoded(entry)["spec"].get("nodeName") != node:
             raise forbidden(attributes, f"node {node} can only evict pods with spec.nodeName set to itself")
 

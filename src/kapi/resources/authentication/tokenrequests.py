@@ -48,13 +48,13 @@ class TokenRequests:
         metadata, spec = request["metadata"], request["spec"]
         _check_name(metadata, target)
         account = (await store.get(target.namespace, target.name)).object
+        _check_uid(metadata, account)
         if not spec.get("audiences"):
             spec["audiences"] = list(self.audiences)
         now = self.clock.now()
         found = _validate(spec)
         if found:
             raise errors.Invalid(_KIND, "", found)
-        _check_uid(metadata, account)
         bound = await self._bound(target, spec.get("boundObjectRef"))
         if self.longest and spec["expirationSeconds"] > self.longest:
             wanted, spec["expirationSeconds"] = spec["expirationSeconds"], self.longest
@@ -75,10 +75,10 @@ class TokenRequests:
         return all(audience in self.audiences for audience in spec["audiences"])
 
     async def _bound(self, target: Target, reference: Object | None) -> Bound:
-        if not reference:
+        if reference is None:
             return Bound()
         kind, name = reference.get("kind", ""), reference.get("name", "")
-        group_version = GroupVersion.parse(reference.get("apiVersion", ""))
+        group_version = _group_version(reference)
         if group_version.group or kind not in _BINDABLE:
             disabled = f" (feature gate {_WEBHOOK_GATE} is disabled)" if _is_webhook(reference) else ""
             named = _type_name(group_version, kind) + disabled
@@ -130,9 +130,8 @@ def _default(request: Object) -> None:
 
 def _check_name(metadata: Object, target: Target) -> None:
     if metadata.get("name") and metadata["name"] != target.name:
-        raise errors.BadRequest(
-            f"the name of the object ({metadata['name']}) does not match the name on the URL ({target.name})"
-        )
+        why = "must match the service account name if specified"
+        raise errors.Invalid(_KIND, target.name, [invalid("metadata.name", metadata["name"], why)])
 
 
 def _check_uid(metadata: Object, account: Object) -> None:
@@ -168,6 +167,14 @@ def _validate_attestations(spec: Object) -> list[FieldError]:
 def _is_webhook(reference: Object) -> bool:
     group = reference.get("apiVersion", "").partition("/")[0]
     return group == "admissionregistration.k8s.io" and reference.get("kind") in _WEBHOOKS
+
+
+def _group_version(reference: Object) -> GroupVersion:
+    """As upstream: what is no apiVersion counts as none."""
+    try:
+        return GroupVersion.parse(reference.get("apiVersion", ""))
+    except ValueError:
+        return GroupVersion("", "")
 
 
 def _type_name(group_version: GroupVersion, kind: str) -> str:

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from kapi.api import errors
 from kapi.api.authorizer import Authorizer, Decision
-from kapi.api.fields import FieldError, forbidden, go_struct, invalid, required
+from kapi.api.fields import FieldError, forbidden, invalid, required
 from kapi.api.gvk import GroupKind
 from kapi.api.names import label_key, label_value
 from kapi.api.objects import Object
@@ -27,6 +27,11 @@ from kapi.api.user import User
 GROUP = "authorization.k8s.io"
 _OPERATORS = {"DoesNotExist": "!", "Exists": "exists", "In": "in", "NotIn": "notin"}
 _FIELD_OPERATORS = {"In": "=", "NotIn": "!="}
+# In the order of upstream's struct, which is how a refusal shows it.
+_METADATA = (
+    *("name", "generateName", "namespace", "uid", "resourceVersion", "generation", "labels", "annotations"),
+    *("ownerReferences", "finalizers", "managedFields"),
+)
 _ONE_OF = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
 
 
@@ -39,8 +44,7 @@ def refuse(found: list[FieldError]) -> None:
 def validate_attributes(spec: Object) -> list[FieldError]:
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if (resource is None) == (path is None):
-        shown = None if path is None else {"Path": path.get("path", ""), "Verb": path.get("verb", "")}
-        return [invalid("spec", shown, _ONE_OF)]
+        return [invalid("spec", None if path is None else _go_path(path), _ONE_OF)]
     return _validate_resource(resource) if resource is not None else []
 
 
@@ -52,12 +56,11 @@ def validate_subject(spec: Object) -> list[FieldError]:
 
 def validate_metadata(review: Object, *, namespaced: bool) -> list[FieldError]:
     """A review has no name and no labels: it is not stored."""
-    metadata = review["metadata"]
     allowed = ("managedFields", "namespace") if namespaced else ("managedFields",)
-    if all(field in allowed for field in metadata):
+    given = {field: value for field, value in review["metadata"].items() if value}
+    if all(field in allowed for field in given):
         return []
-    order = ("name", "generateName", "namespace", "uid", "labels", "annotations", "managedFields")
-    shown = {field: metadata[field] for field in (*order, *metadata) if field in metadata}
+    shown = {field: given[field] for field in _METADATA if field in given}
     return [invalid("metadata", shown, "must be empty except for namespace" if namespaced else "must be empty")]
 
 
@@ -102,7 +105,11 @@ def _validate_requirement(requirement: Object, path: str, *, labels: bool) -> li
 
 
 def not_here(path: Object) -> FieldError:
-    return invalid("spec.nonResourceAttributes", go_struct(path), "disallowed on this kind of request")
+    return invalid("spec.nonResourceAttributes", _go_path(path), "disallowed on this kind of request")
+
+
+def _go_path(path: Object) -> Object:
+    return {"Path": path.get("path", ""), "Verb": path.get("verb", "")}
 
 
 async def decide(authorizer: Authorizer, user: User, spec: Object) -> Object:

@@ -10,6 +10,7 @@ from kapi.api.errors import BadRequest
 from kapi.api.fields import go_quote
 from kapi.api.objects import Object
 
+_HIGHEST_PORT = (1 << 16) - 1
 _FALSE = ("", "false", "0")
 _STREAMS = {"stdin": bool, "stdout": bool, "stderr": bool, "tty": bool, "container": str}
 _FIELDS: dict[str, dict[str, Any]] = {
@@ -43,15 +44,12 @@ def _options(kind: str, call: Call) -> Object:
 
 def _port(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
-        raise _no_port(text, "invalid syntax")
-    port = int(text)
-    if port > 0xFFFF:
-        raise _no_port(text, "value out of range")
-    return port
-
-
-def _no_port(text: str, why: str) -> BadRequest:
-    return BadRequest(f"cannot convert to []int32: strconv.ParseUint: parsing {go_quote(text)}: {why}")
+        problem = "invalid syntax"
+    elif len(text.lstrip("0")) > 5 or int(text) > _HIGHEST_PORT:
+        problem = "value out of range"
+    else:
+        return int(text)
+    raise BadRequest(f"cannot convert to []int32: strconv.ParseUint: parsing {go_quote(text)}: {problem}")
 
 
 EXEC, ATTACH, PORT_FORWARD, POD_PROXY, SERVICE_PROXY, NODE_PROXY = (partial(_options, kind) for kind in _FIELDS)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import socket
 from ipaddress import ip_address
 from urllib.parse import urlencode
 
 from kapi.api import errors
 from kapi.api.call import Call
-from kapi.api.fields import FieldError, forbidden, invalid
+from kapi.api.fields import FieldError, forbidden, go_quote, invalid
 from kapi.api.gvk import GroupKind, GroupResource
 from kapi.api.objects import Object
 from kapi.api.times import TimeError, canonical_time
@@ -22,6 +24,9 @@ _KUBELET_PORT = 10250
 _ADDRESS_TYPES = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 _LOG_FLAGS = ("follow", "previous", "timestamps")
 _FALSE = ("false", "0")
+_INTEGER = re.compile("[+-]?[0-9]+", re.ASCII)
+_MOST_DIGITS, _BEYOND = 100, 1 << 63
+_NO_TIME = "0001-01-01T00:00:00Z"
 _MEDIA_TYPES = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 
 
@@ -44,8 +49,12 @@ async def log(call: Call, store: Store, target: Target) -> Response:
 
 def _check_accepts(accept: str | None) -> None:
     """As upstream: a log is text, but only who accepts an API object may read it."""
-    if accept and "*/*" not in accept and not any(kind in accept for kind in _MEDIA_TYPES.split(", ")):
+    if not accept or "*/*" in accept or any(kind in accept for kind in _MEDIA_TYPES.split(", ")):
+        return
+    if "text/plain" in accept:
         raise errors.NotAcceptable(f"only the following media types are accepted: {_MEDIA_TYPES}")
+    offered = f"406: Not Acceptable\n\nAvailable representations: text/plain, {_MEDIA_TYPES}"
+    raise errors.NotAcceptable(offered, details={})
 
 
 def _log_options(params: dict[str, list[str]]) -> dict[str, str | int | bool]:
@@ -59,16 +68,19 @@ def _log_options(params: dict[str, list[str]]) -> dict[str, str | int | bool]:
     for name in ("sinceSeconds", "tailLines", "limitBytes"):
         if params.get(name) and params[name][0]:
             options[name] = _integer(params[name][0])
-    if params.get("sinceTime") and params["sinceTime"][0]:
-        options["sinceTime"] = _time(params["sinceTime"][0])
+    if params.get("sinceTime"):
+        options["sinceTime"] = _time(params["sinceTime"][0]) if params["sinceTime"][0] else _NO_TIME
     return options
 
 
 def _integer(text: str) -> int:
-    try:
+    if not _INTEGER.fullmatch(text):
+        problem = "invalid syntax"
+    elif len(text) > _MOST_DIGITS or not -_BEYOND <= int(text) < _BEYOND:
+        problem = "value out of range"
+    else:
         return int(text)
-    except ValueError:
-        raise errors.BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+    raise errors.BadRequest(f"strconv.ParseInt: parsing {go_quote(text)}: {problem}")
 
 
 def _time(text: str) -> str:
@@ -137,6 +149,8 @@ async def _unreachable(method: str, host: str, port: int, path: str) -> Response
     url = f"https://{shown}:{port}{path}"
     try:
         _, writer = await asyncio.open_connection(host, port)
+    except socket.gaierror:
+        raise errors.APIError(f'{method} "{url}": dial tcp: lookup {host}: no such host') from None
     except OSError as error:
         why = "connect: connection refused" if isinstance(error, ConnectionRefusedError) else str(error)
         raise errors.APIError(f'{method} "{url}": dial tcp {shown}:{port}: {why}') from None

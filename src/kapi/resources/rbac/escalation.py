@@ -10,9 +10,10 @@ from typing import Protocol
 
 from kapi.api.authorizer import Authorizer, Decision
 from kapi.api.call import Call
-from kapi.api.errors import Forbidden, NotFound
+from kapi.api.errors import APIError, BadRequest, Forbidden, NotFound
 from kapi.api.fields import go_quote
 from kapi.api.gvk import GroupResource
+from kapi.api.names import path_segment
 from kapi.api.objects import Object
 from kapi.api.request_info import RequestInfo
 from kapi.api.user import SYSTEM_PRIVILEGED_GROUP, User
@@ -67,7 +68,7 @@ class Escalation:
         if SYSTEM_PRIVILEGED_GROUP in call.user.groups or await self._may_escalate(call):
             return
         await self._confirm(call, new, new.get("rules") or [])
-        if not any("aggregationRule" in role for role in (new, old or {})):
+        if not any((role.get("aggregationRule") or {}).get("clusterRoleSelectors") for role in (new, old or {})):
             return
         held, _ = await self._resolver.rules_for(call.user, call.info.namespace)
         if uncovered(held, _EVERYTHING):
@@ -78,6 +79,7 @@ class Escalation:
         if SYSTEM_PRIVILEGED_GROUP in call.user.groups or await self._may_bind(call, role):
             return
         kind, name = role.get("kind", ""), role.get("name", "")
+        _check_reference(kind, call.info.namespace, name)
         rules = await self._resolver.role_rules(kind, call.info.namespace, name)
         if rules is None:
             raise NotFound(GroupResource(GROUP, call.info.resource), name)
@@ -115,6 +117,18 @@ class Escalation:
         attributes.api_group, attributes.api_version, attributes.resource = group, "*", resource
         attributes.namespace, attributes.name = namespace, name
         return (await self._authorizer.authorize(user, attributes)).decision is Decision.ALLOW
+
+
+def _check_reference(kind: str, namespace: str, name: str) -> None:
+    """As upstream, which looks the role up before the binding is validated."""
+    if kind not in ("Role", "ClusterRole"):
+        raise APIError(f"unsupported role reference kind: {go_quote(kind)}")
+    if kind == "Role" and not namespace:
+        raise BadRequest("Namespace parameter required.")
+    if not name:
+        raise BadRequest("Name parameter required.")
+    for problem in path_segment(name):
+        raise BadRequest(f'Name parameter invalid: "{name}": {problem}')
 
 
 def _only_frees(new: Object, old: Object) -> bool:

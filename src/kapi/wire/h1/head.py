@@ -51,7 +51,7 @@ class HeadParser:
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Called by llhttp."""
-        self.headers.append((name.lower(), value))
+        self.headers.append((name.lower(), value.strip(b" \t")))
 
     def parse(self, head: bytes) -> None:
         end = head.find(b"\r\n")

@@ -143,7 +143,7 @@ class Outbox:
         if stream.sid not in self.waiting:
             self.waiting[stream.sid] = stream
             stream.moved()
-        self._send_waiting(stream)
+        self._send_what_fits(stream)
 
     def apply_settings(self, settings: list[tuple[int, int]], streams: Iterable[Stream]) -> None:
         for key, value in settings:
@@ -168,7 +168,7 @@ class Outbox:
         if stream.window > MAX_WINDOW:
             raise StreamFault(stream.sid, FLOW_CONTROL_ERROR)
         if stream.queue:
-            self._send_waiting(stream)
+            self._send_what_fits(stream)
 
     def send_waiting(self) -> None:
         """Go round the waiting streams while any of them gets on."""
@@ -198,6 +198,11 @@ class Outbox:
         if not self._scheduled:
             self._scheduled = True
             self._loop.call_soon(self.flush)
+
+    def _send_what_fits(self, stream: Stream) -> None:
+        """Turn by turn: a peer with a wide window opens it again only much later, and nothing else would go on."""
+        while self._send_waiting(stream):
+            pass
 
     def _send_waiting(self, stream: Stream) -> bool:
         """Send one turn's worth of the stream's queue; false when nothing could be sent."""
