@@ -73,11 +73,13 @@ def before_update(call: Call, resource: Resource, strategy: Strategy, new: Objec
             metadata.setdefault(field, former[field])
     if not metadata.get("uid"):
         metadata["uid"] = former.get("uid", "")
-    for field in ("creationTimestamp", "deletionTimestamp", "generation", "selfLink"):
+    for field in ("creationTimestamp", "generation", "selfLink"):
         if field in former:
             metadata[field] = former[field]
         else:
             metadata.pop(field, None)
+    if "deletionTimestamp" in former:
+        metadata["deletionTimestamp"] = former["deletionTimestamp"]
     if "deletionGracePeriodSeconds" in former:
         metadata.setdefault("deletionGracePeriodSeconds", former["deletionGracePeriodSeconds"])
     if strategy.prepare_for_update is not None:
