@@ -111,11 +111,17 @@ class Patching:
     def _parse_json_patch(self, body: bytes) -> Any:
         try:
             value = json.loads(body)
+        except json.JSONError as error:
+            raise errors.BadRequest(f"error decoding patch: {error}") from None
+        problem = _operations_problem(value) if self._options.field_validation != "Ignore" else ""
+        if problem:
+            raise errors.BadRequest(f"error decoding patch: {problem}")
+        try:
             json_patch.operations(value)
         except TooManyOperations as error:
             raise errors.RequestEntityTooLarge(str(error)) from None
-        except (json.JSONError, PatchError) as error:
-            raise errors.BadRequest(f"error decoding patch: {error}") from None
+        except PatchError as error:
+            raise errors.BadRequest(str(error)) from None
         return value
 
     def _parse_config(self, body: bytes) -> Object:
@@ -143,6 +149,8 @@ class Patching:
         except PatchDoesNotApply:
             raise InvalidPatch from None
         except PatchError as error:
+            if error.code == 400:
+                raise errors.BadRequest(str(error)) from None
             raise PatchFailed(str(error), error.code) from None
         return self._settled(new)
 
@@ -192,7 +200,7 @@ class Patching:
         try:
             paths = decode(resource.schema, new) if resource.untyped is None else resource.untyped.settle(new)
         except (TypeMismatch, ValueError) as mismatch:
-            if self._kind == CONTENT_TYPES["strategic"]:
+            if resource.untyped is None and self._kind in (CONTENT_TYPES["strategic"], CONTENT_TYPES["apply"]):
                 new, paths = self._restored(orjson.loads(shown), str(mismatch))
             else:
                 raise self._unfit(orjson.loads(shown), str(mismatch)) from None
@@ -214,18 +222,29 @@ class Patching:
         return settled
 
     def _restored(self, new: Object, why: str) -> tuple[Object, list[str]]:
-        """A strategically merged object, which is not read from JSON; Invalid with what its type does not take."""
+        """An object that was merged by its type, which is not read from JSON; refused for what that does not take."""
         from kapi.endpoints.restored import problem, whole  # few do not fit
 
         schema = self._endpoint.resource.schema
         found = problem(whole(new, schema), schema)
         if found is not None:
-            raise self._unfit(new, found)
+            raise self._unrestored(new, found)
         settled: Object = whole(new, schema)
         try:
             return settled, decode(schema, settled)
         except TypeMismatch:
-            raise self._unfit(new, why) from None
+            raise self._unrestored(new, why) from None
+
+    def _unrestored(self, new: Object, why: str) -> errors.APIError:
+        if self._kind == CONTENT_TYPES["strategic"]:
+            return self._unfit(new, why)
+        resource, said = self._endpoint.resource, self._patch.get("metadata") or {}
+        kind = f"{resource.group_version}, Kind={resource.kind}"
+        return PatchFailed(
+            f"failed to convert new object ({said.get('namespace') or ''}/{said.get('name') or ''}; {kind}) "
+            f"to proper version: unable to convert unstructured object to {kind}: {why}",
+            500,
+        )
 
     @staticmethod
     def _check_said(new: Object) -> None:
@@ -284,6 +303,21 @@ def _mismatch(new: Object, actual: GroupVersionKind) -> str:
         return str(mismatch)
     except UnknownType:
         return ""
+    return ""
+
+
+def _operations_problem(patch: Any) -> str:
+    """What keeps a JSON patch from being a list of operations, in the words of who looks for unknown fields in it."""
+    if patch is not None and not isinstance(patch, list):
+        return f"json: cannot unmarshal {json_type(patch)} into Go value of type []handlers.jsonPatchOp"
+    for operation in patch or ():
+        if operation is not None and not isinstance(operation, dict):
+            return f"json: cannot unmarshal {json_type(operation)} into Go value of type handlers.jsonPatchOp"
+        for name, value in (operation or {}).items():
+            if name in ("op", "path", "from") and value is not None and not isinstance(value, str):
+                return (
+                    f"json: cannot unmarshal {json_type(value)} into Go struct field jsonPatchOp.{name} of type string"
+                )
     return ""
 
 

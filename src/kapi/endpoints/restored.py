@@ -1,4 +1,4 @@
-"""What keeps a strategically merged object from being its type, in the words of upstream's converter.
+"""What keeps a merged object from being its type, in the words of upstream's converter.
 
 It does not go through JSON: it takes whole numbers that are written with a fraction, and has words of its own for what
 does not fit.
@@ -18,13 +18,18 @@ def whole(value: Any, schema: Type | None) -> Any:
     """The value with whole numbers where its type has integers."""
     if schema is None:
         return value
-    if isinstance(value, float) and schema.kind == "integer" and value.is_integer():
-        return int(value)
+    if schema.kind == "integer" and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return _truncated(int(value), schema) if value == int(value) else value
     if isinstance(value, list):
         return [whole(item, schema.element) for item in value]
     if isinstance(value, dict):
         return {key: whole(item, _below(schema, key)) for key, item in value.items()}
     return value
+
+
+def _truncated(value: int, schema: Type) -> int:
+    """As Go sets a smaller integer: what does not fit is cut off."""
+    return (value + 0x80000000) % 0x100000000 - 0x80000000 if schema.format == "int32" else value
 
 
 def problem(value: Any, schema: Type | None, go_type: str = "") -> str | None:

@@ -27,6 +27,11 @@ def test_an_image_is_pulled_always_when_its_tag_may_move(image: str, policy: str
     assert pull_policy(image) == policy
 
 
+def test_a_name_that_is_too_long_names_no_tag() -> None:
+    assert pull_policy("a" * 255) == "Always"
+    assert pull_policy("a" * 256) == "IfNotPresent"
+
+
 def defaulted(**spec: Any) -> dict[str, Any]:
     filled = {"containers": [{"name": "c", "image": "a:1", "resources": {}}]} | spec
     default_pod_spec(filled)

@@ -76,8 +76,8 @@ def apply(live: Object | None, config: Object, type: Type, by: Applier) -> Objec
 
 
 def _check(config: Object, shape: Shape, by: Applier) -> None:
-    version, kind = config.get("apiVersion") or "", config.get("kind") or ""
-    group, _, bare = str(version).rpartition("/")
+    version, kind = (said if isinstance(said := config.get(name), str) else "" for name in ("apiVersion", "kind"))
+    group, _, bare = version.rpartition("/")
     shown = f"{group}/{bare}, Kind={kind}"
     if version != by.api_version or kind != by.kind:
         raise BadPatch(f"invalid object type: {shown}")

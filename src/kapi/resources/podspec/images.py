@@ -8,6 +8,7 @@ from functools import lru_cache
 _PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _LABEL = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
 _DOMAIN = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[(?:[a-fA-F0-9:]+)\])(?::[0-9]+)?"
+_LONGEST = 255  # characters of a name without its tag
 _reference = re.compile(
     rf"(?:{_DOMAIN}/)?{_PART}(?:/{_PART})*"
     r"(?::(?P<tag>[\w][\w.-]{0,127}))?"
@@ -20,7 +21,7 @@ _reference = re.compile(
 def pull_policy(image: str) -> str:
     """Always for what may move (the tag `latest`, also when it is only implied), else IfNotPresent."""
     found = _reference(image)
-    if found is None:
+    if found is None or len(image.partition("@")[0].removesuffix(f":{found['tag']}")) > _LONGEST:
         return "IfNotPresent"
     tag = found["tag"] or ("" if found["digest"] else "latest")
     return "Always" if tag == "latest" else "IfNotPresent"
