@@ -78,6 +78,8 @@ def test_what_is_applied_is_converted_not_read(deployment: tuple[Client, str]) -
         "failed to convert new object (/patched; apps/v1, Kind=Deployment) to proper version: "
         "unable to convert unstructured object to apps/v1, Kind=Deployment: cannot convert float64 to int32"
     )
+    status, answer = applied(deployment, spec={"strategy": {"rollingUpdate": {"maxSurge": 1.5}}})
+    assert answer["message"].endswith(": json: cannot unmarshal number 1.5 into Go value of type int32")
     status, answer = applied(deployment, spec={"minReadySeconds": (1 << 32) + 7})
     assert (status, answer["spec"]["minReadySeconds"]) == (200, 7), "what does not fit is cut off"
 

@@ -201,7 +201,7 @@ class Patching:
             paths = decode(resource.schema, new) if resource.untyped is None else resource.untyped.settle(new)
         except (TypeMismatch, ValueError) as mismatch:
             if resource.untyped is None and self._kind in (CONTENT_TYPES["strategic"], CONTENT_TYPES["apply"]):
-                new, paths = self._restored(orjson.loads(shown), str(mismatch))
+                new, paths = self._restored(orjson.loads(shown))
             else:
                 raise self._unfit(orjson.loads(shown), str(mismatch)) from None
         if resource.untyped is not None and self._kind == CONTENT_TYPES["apply"]:
@@ -221,7 +221,7 @@ class Patching:
         settled: Object = new
         return settled
 
-    def _restored(self, new: Object, why: str) -> tuple[Object, list[str]]:
+    def _restored(self, new: Object) -> tuple[Object, list[str]]:
         """An object that was merged by its type, which is not read from JSON; refused for what that does not take."""
         from kapi.endpoints.restored import problem, whole  # few do not fit
 
@@ -232,8 +232,8 @@ class Patching:
         settled: Object = whole(new, schema)
         try:
             return settled, decode(schema, settled)
-        except TypeMismatch:
-            raise self._unrestored(new, why) from None
+        except TypeMismatch as mismatch:
+            raise self._unrestored(new, mismatch.bare) from None
 
     def _unrestored(self, new: Object, why: str) -> errors.APIError:
         if self._kind == CONTENT_TYPES["strategic"]:

@@ -42,7 +42,12 @@ class TypeMismatch(Exception):
         if self._path:
             where = f"struct field {self._struct}.{'.'.join(self._path)}"
             return f"json: cannot unmarshal {self._kind} into Go {where} of type {self._go_type}"
-        return f"json: cannot unmarshal {self._kind} into Go value of type {self._go_type}"
+        return self.bare
+
+    @property
+    def bare(self) -> str:
+        """The message without a place: as of a value that was read by itself."""
+        return self._plain or f"json: cannot unmarshal {self._kind} into Go value of type {self._go_type}"
 
     def __str__(self) -> str:
         return self.message
