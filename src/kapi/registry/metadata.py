@@ -94,22 +94,28 @@ def _validate_owner_reference(reference: Object, at: str) -> list[FieldError]:
 
 def validate_finalizers(finalizers: list[str], path: str, *, qualified: bool = True) -> list[FieldError]:
     errors: list[FieldError] = []
-    for i, name in enumerate(finalizers):
+    for name in finalizers:
         errors += [invalid(path, name, e) for e in label_key(name)]
-        if qualified and "/" not in name and name not in STANDARD_FINALIZERS:
-            text = "name is neither a standard finalizer name nor is it fully qualified"
-            errors.append(invalid(f"{path}[{i}]", name, text))
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         text = "finalizer orphan and foregroundDeletion cannot be both set"
         errors.append(invalid(path, finalizers, text))
-    return errors
+    return errors + _unqualified(finalizers, path) if qualified else errors
+
+
+def _unqualified(finalizers: list[str], path: str) -> list[FieldError]:
+    text = "name is neither a standard finalizer name nor is it fully qualified"
+    return [
+        invalid(f"{path}[{i}]", name, text)
+        for i, name in enumerate(finalizers)
+        if "/" not in name and name not in STANDARD_FINALIZERS
+    ]
 
 
 def validate_object_meta_update(
     new: Object, old: Object, path: str = "metadata", *, any_finalizer: bool = False
 ) -> list[FieldError]:
-    """`new` has already been given what a client may leave out."""
-    errors: list[FieldError] = []
+    """`new` has been given what a client may leave out. As upstream: what is there comes before what changes."""
+    errors = _validate_mutable(new, path)
     if old.get("deletionTimestamp"):
         added = sorted(set(new.get("finalizers") or ()) - set(old.get("finalizers") or ()))
         if added:
@@ -135,18 +141,15 @@ def validate_object_meta_update(
         )
         if new.get(field) != old.get(field)
     ]
-    errors += _validate_mutable(new, path, qualified=not any_finalizer)
-    return errors
+    return errors if any_finalizer else errors + _unqualified(new.get("finalizers") or [], f"{path}.finalizers")
 
 
-def _validate_mutable(metadata: Mapping[str, object], path: str, *, qualified: bool) -> list[FieldError]:
+def _validate_mutable(metadata: Mapping[str, object], path: str) -> list[FieldError]:
     labels, annotations = metadata.get("labels"), metadata.get("annotations")
     owners, finalizers = metadata.get("ownerReferences"), metadata.get("finalizers")
     return [
         *validate_labels(labels if isinstance(labels, dict) else {}, f"{path}.labels"),
         *validate_annotations(annotations if isinstance(annotations, dict) else {}, f"{path}.annotations"),
         *_validate_owner_references(owners if isinstance(owners, list) else [], f"{path}.ownerReferences"),
-        *validate_finalizers(
-            finalizers if isinstance(finalizers, list) else [], f"{path}.finalizers", qualified=qualified
-        ),
+        *validate_finalizers(finalizers if isinstance(finalizers, list) else [], f"{path}.finalizers", qualified=False),
     ]

@@ -123,3 +123,10 @@ def test_a_create_names_no_version_unless_it_is_a_dry_run(api: Any) -> None:
     named = {"metadata": {"name": "c", "resourceVersion": "5"}}
     assert api.create("v1:configmaps", named).status == 500
     assert api.create("v1:configmaps?dryRun=All", named).status == 201
+
+
+def test_an_update_is_judged_by_what_is_there_and_then_by_what_changes(api: Any) -> None:
+    api.made("v1:configmaps", {"metadata": {"name": "c"}})
+    odd = {"metadata": {"uid": "other", "labels": {"a": "b c"}, "finalizers": ["x y", "z"]}}
+    fields = [problem.partition(":")[0] for problem in api.patch("v1:configmaps/c", odd).problems]
+    assert fields == [f"metadata.{f}" for f in ("labels", "finalizers", "uid", "finalizers[0]", "finalizers[1]")]

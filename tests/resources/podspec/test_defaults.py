@@ -21,6 +21,8 @@ DIGEST = "@sha256:" + "0123456789abcdef" * 4
         ("nginx" + DIGEST, "IfNotPresent"),
         ("nginx:latest" + DIGEST, "Always"),
         ("Not An Image", "IfNotPresent"),
+        ("a" * 64, "IfNotPresent"),
+        ("z" * 64, "Always"),
     ],
 )
 def test_an_image_is_pulled_always_when_its_tag_may_move(image: str, policy: str) -> None:

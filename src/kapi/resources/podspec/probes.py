@@ -82,7 +82,7 @@ def _validate_exec(action: Object, _: Context, path: str) -> list[FieldError]:
 
 def _validate_http_get(action: Object, _: Context, path: str) -> list[FieldError]:
     errors = [] if action.get("path") else [required(f"{path}.path")]
-    errors += validate_port(action.get("port") or 0, f"{path}.port")
+    errors += validate_port(action.get("port", 0), f"{path}.port")
     scheme = action.get("scheme") or ""
     if scheme not in _SCHEMES:
         errors.append(not_supported(f"{path}.scheme", scheme, _SCHEMES))
@@ -93,11 +93,11 @@ def _validate_http_get(action: Object, _: Context, path: str) -> list[FieldError
 
 
 def _validate_tcp_socket(action: Object, _: Context, path: str) -> list[FieldError]:
-    return validate_port(action.get("port") or 0, f"{path}.port")
+    return validate_port(action.get("port", 0), f"{path}.port")
 
 
 def _validate_grpc(action: Object, _: Context, path: str) -> list[FieldError]:
-    port = action.get("port") or 0
+    port = action.get("port", 0)
     return [invalid(f"{path}.port", port, e) for e in port_number(port)]
 
 
