@@ -138,6 +138,25 @@ def test_a_value_of_the_wrong_type_is_named_as_go_names_it(kind: str, value: Any
 
 
 @pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"metadata": {"name": 5, "creationTimestamp": "x"}}, 'parsing time "x" as'),
+        ({"metadata": {"name": 5}, "spec": {"overhead": {"cpu": "x"}}}, "quantities must match"),
+        (
+            {"metadata": {"name": 5, "deletionTimestamp": 7}},
+            "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.deletionTimestamp of type string",
+        ),
+        (
+            {"metadata": {"name": 5, "labels": []}},
+            "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.name of type string",
+        ),
+    ],
+)
+def test_a_type_that_reads_by_itself_has_the_last_word(value: Any, message: str) -> None:
+    assert mismatch("Pod", value).startswith(message)
+
+
+@pytest.mark.parametrize(
     ("text", "byte"), [("***", 0), ("AAA", 0), ("AAAA*", 4), ("AA=", 3), ("AA=A", 2), ("AA==A", 4), ("A", 0), ("=", 0)]
 )
 def test_bad_base64_is_reported_by_its_byte(text: str, byte: int) -> None:

@@ -49,7 +49,12 @@ def decode(type_: Type, value: Any) -> list[str]:
     problems: list[str] = []
     found = compiled(type_)
     if found.decode is not None:
-        found.decode(value, problems)
+        try:
+            found.decode(value, problems)
+        except TypeMismatch as mismatch:
+            from kapi.schema.unmarshalers import first_unread  # only what is refused is looked at again
+
+            raise first_unread(value, type_) or mismatch from None
     return [problem[1:] for problem in problems]
 
 

@@ -112,3 +112,24 @@ def test_not_every_kind_wants_finalizers_with_a_domain(api: Any, path: str, spec
     assert made.status == status, made.body
     if status == 201:
         assert api.patch(f"{path}/f", {"metadata": {"labels": {"a": "b"}}}).status == 200
+
+
+def test_a_time_of_deletion_is_not_the_clients_to_set(api: Any) -> None:
+    api.made("v1:configmaps", {"metadata": {"name": "c"}})
+    when = {"metadata": {"deletionTimestamp": "2024-01-01T00:00:00Z"}}
+    assert api.patch("v1:configmaps/c", when).problems == [
+        'metadata.deletionTimestamp: Invalid value: "2024-01-01T00:00:00Z": field is immutable'
+    ]
+
+
+def test_a_create_names_no_version_unless_it_is_a_dry_run(api: Any) -> None:
+    named = {"metadata": {"name": "c", "resourceVersion": "5"}}
+    assert api.create("v1:configmaps", named).status == 500
+    assert api.create("v1:configmaps?dryRun=All", named).status == 201
+
+
+def test_an_update_is_judged_by_what_is_there_and_then_by_what_changes(api: Any) -> None:
+    api.made("v1:configmaps", {"metadata": {"name": "c"}})
+    odd = {"metadata": {"uid": "other", "labels": {"a": "b c"}, "finalizers": ["x y", "z"]}}
+    fields = [problem.partition(":")[0] for problem in api.patch("v1:configmaps/c", odd).problems]
+    assert fields == [f"metadata.{f}" for f in ("labels", "finalizers", "uid", "finalizers[0]", "finalizers[1]")]

@@ -30,3 +30,14 @@ def test_labels_that_were_replaced_are_warned_of(cluster: Any) -> None:
     selector = {"nodeSelector": {"beta.kubernetes.io/os": "linux"}}
     answer = cluster.call("POST", CLASSES, {"kind": "RuntimeClass", "handler": "runc", "scheduling": selector})
     assert answer.warnings == ['scheduling.nodeSelector: deprecated since v1.14; use \\"kubernetes.io/os\\" instead']
+
+
+def test_an_update_is_judged_like_what_is_new(cluster: Any) -> None:
+    made = cluster.made(CLASSES, {"kind": "RuntimeClass", "handler": "runc"})
+    odd = {"tolerations": [{"key": "k", "operator": "Odd"}]}
+    (problem,) = cluster.put(CLASSES, {**made, "scheduling": odd}).problems
+    assert problem.startswith('scheduling.tolerations[0].operator: Unsupported value: "Odd"')
+    immutable = "handler: Invalid value: null: field is immutable"
+    assert cluster.put(CLASSES, {**made, "handler": ""}).problems == [immutable, "handler: Required value"]
+    dots, last = cluster.put(CLASSES, {**made, "handler": "a.b"}).problems
+    assert (dots, last) == ('handler: Invalid value: "a.b": must not contain dots', immutable)

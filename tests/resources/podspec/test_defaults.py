@@ -27,10 +27,17 @@ DIGEST = "@sha256:" + "0123456789abcdef" * 4
         ("example.com/" + "a" * 255, "Always"),
         ("docker.io/" + "a" * 255, "IfNotPresent"),
         ("0" * 64, "IfNotPresent"),
+        ("a" * 64, "IfNotPresent"),
+        ("z" * 64, "Always"),
     ],
 )
 def test_an_image_is_pulled_always_when_its_tag_may_move(image: str, policy: str) -> None:
     assert pull_policy(image) == policy
+
+
+def test_a_name_that_is_too_long_names_no_tag() -> None:
+    assert pull_policy("a" * 247) == "Always"
+    assert pull_policy("a" * 248) == "IfNotPresent", "library/ is a part of it"
 
 
 def defaulted(**spec: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kapi.api.call import Call
 from kapi.api.fields import FieldError, duplicate, go_struct, invalid, required
-from kapi.api.names import short_name, validate_labels
+from kapi.api.names import dns_label, short_name, validate_labels
 from kapi.api.objects import Object
 from kapi.registry.resource import Resource
 from kapi.registry.strategy import Strategy
@@ -23,6 +23,16 @@ def default(new: Object) -> None:
 
 
 def validate(_: Call, new: Object) -> list[FieldError]:
+    errors = _validate_pods(new)
+    # As upstream's declared rules, which come last.
+    handler = new.get("handler", "")
+    if not handler:
+        return [*errors, required("handler")]
+    return errors + [invalid("handler", handler, e) for e in short_name(handler)]
+
+
+def _validate_pods(new: Object) -> list[FieldError]:
+    """What pods of this class cost, and where they run."""
     errors: list[FieldError] = []
     overhead, scheduling = new.get("overhead"), new.get("scheduling")
     if overhead is not None:
@@ -30,11 +40,7 @@ def validate(_: Call, new: Object) -> list[FieldError]:
     if scheduling is not None:
         errors += validate_labels(scheduling.get("nodeSelector") or {}, "scheduling.nodeSelector")
         errors += _validate_tolerations(scheduling.get("tolerations") or [], "scheduling.tolerations")
-    handler = new.get("handler", "")
-    # As upstream's declared rules, which come last.
-    return errors + (
-        [invalid("handler", handler, e) for e in short_name(handler)] if handler else [required("handler")]
-    )
+    return errors
 
 
 def _validate_tolerations(tolerations: list[Object], path: str) -> list[FieldError]:
@@ -50,8 +56,13 @@ def _validate_tolerations(tolerations: list[Object], path: str) -> list[FieldErr
 
 
 def validate_update(_: Call, new: Object, old: Object) -> list[FieldError]:
-    """Only the handler is looked at: upstream takes the rest as it comes."""
-    return [] if new.get("handler") == old.get("handler") else [invalid("handler", None, "field is immutable")]
+    handler = new.get("handler", "")
+    if handler == old.get("handler"):
+        return _validate_pods(new)
+    # As upstream: declared rules stop at a handler that changes, so that code still says what else is wrong with it.
+    errors = [invalid("handler", handler, e) for e in dns_label(handler)] if handler else []
+    errors += [*_validate_pods(new), invalid("handler", None, "field is immutable")]
+    return errors if handler else [*errors, required("handler")]
 
 
 def warnings(_: Call, new: Object, __: Object | None) -> list[str]:

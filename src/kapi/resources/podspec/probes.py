@@ -97,7 +97,7 @@ def _validate_tcp_socket(action: Object, _: Context, path: str) -> list[FieldErr
 
 
 def _validate_grpc(action: Object, _: Context, path: str) -> list[FieldError]:
-    port = action.get("port") or 0
+    port = action.get("port", 0)
     return [invalid(f"{path}.port", port, e) for e in port_number(port)]
 
 
