@@ -40,6 +40,16 @@ def test_one_pod_range_is_the_first_of_the_list(cluster: Any) -> None:
             ],
         ),
         (
+            {"podCIDRs": ["10.1.0.0/24", "x"]},
+            [
+                'spec.podCIDRs[1]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)',
+                "spec.podCIDRs: Internal error: invalid PodCIDRs. failed to check with dual stack with error:invalid "
+                "CIDR[1]: <nil> (invalid CIDR address: x)",
+                'spec.podCIDRs: Invalid value: ["10.1.0.0/24","x"]: may specify no more than one CIDR for each IP '
+                "family",
+            ],
+        ),
+        (
             {"podCIDRs": ["10.1.0.0/24", "10.2.0.0/24"]},
             [
                 'spec.podCIDRs: Invalid value: ["10.1.0.0/24","10.2.0.0/24"]: may specify no more than one CIDR for '

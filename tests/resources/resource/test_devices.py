@@ -203,3 +203,24 @@ def test_a_class_has_a_name_of_253_bytes_at_most(cluster: Any) -> None:
     assert cluster.problems(CLASSES, long) == [
         f'metadata.name: Invalid value: "{"n" * 254}": must be no more than 253 bytes'
     ]
+
+
+def test_a_template_is_checked_again_though_it_stays(api: Any) -> None:
+    template = {**claim(), "kind": "ResourceClaimTemplate", "spec": {"spec": claim(gpu())["spec"]}}
+    made = api.made(f"{GROUP}:resourceclaimtemplates", template)
+    made["spec"]["spec"]["devices"]["requests"][0]["exactly"]["selectors"] = [{"cel": {"expression": ""}}]
+    expression, stays = api.put(f"{GROUP}:resourceclaimtemplates/c", made).problems
+    assert expression.startswith(
+        'spec.spec.devices.requests[0].exactly.selectors[0].cel.expression: Invalid value: "": compilation failed: '
+        "ERROR: <input>:1:0: Syntax error: mismatched input '<EOF>' expecting"
+    )
+    assert stays.startswith("spec: Invalid value: ")
+    assert stays.endswith(": field is immutable")
+
+
+def test_a_template_gives_claims_labels_and_annotations_alone(api: Any) -> None:
+    metadata = {"labels": {"a": "b"}, "finalizers": ["example.com/f"], "uid": "u", "name": "n"}
+    template = {**claim(), "kind": "ResourceClaimTemplate", "spec": {"metadata": metadata, "spec": claim()["spec"]}}
+    assert api.create(f"{GROUP}:resourceclaimtemplates", template).problems == [
+        f"spec.metadata.{field}: Forbidden: cannot be set" for field in ("name", "uID", "finalizers")
+    ]

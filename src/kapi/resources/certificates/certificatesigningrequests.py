@@ -143,11 +143,11 @@ def _validate_request(spec: Object) -> list[FieldError]:
     path, text = "spec.request", spec.get("request")
     block = next(pem.blocks(pem.decode(text)), None)
     if block is None or block.type != "CERTIFICATE REQUEST":
-        return [invalid(path, text or None, "PEM block type must be CERTIFICATE REQUEST")]
+        return [invalid(path, text, "PEM block type must be CERTIFICATE REQUEST")]
     request = pem.parse_request(block.content)
     if request is None:
-        return [invalid(path, text, "asn1: structure error: malformed certificate request")]
-    return [] if pem.signed(request) else [invalid(path, text, "x509: the signature of the request does not verify")]
+        return [invalid(path, text, pem.why_malformed(block.content))]
+    return [] if pem.signed(request) else [invalid(path, text, pem.why_unsigned(request))]
 
 
 def _validate_conditions(new: Object, old: Object | None) -> list[FieldError]:
