@@ -60,7 +60,11 @@ class Renderer:
             return self._table(call, [entry], {"resourceVersion": str(entry.revision)}, form)
         if form.transform == "PartialObjectMetadata":
             return self._partial(entry, form)
-        raise errors.NotAcceptable(f"you requested {form.transform}, but the requested object is not a list")
+        if self._resource.untyped is not None:
+            raise errors.APIError("content is not a list")
+        raise errors.NotAcceptable(
+            f"you requested {form.transform}, but the requested object is not a list ({self._resource.go_type})"
+        )
 
     # Lists
 

@@ -151,7 +151,8 @@ class Resource:
     row_order: Callable[[list[Any]], Any] | None = None  # of a list's table: sorted by this key of the columns' values
     row_conditions: Callable[[Object], list[Object]] | None = None  # of a table's row: whether it can be left out
     fields_of: FieldsOf = metadata_fields
-    field_names: tuple[str, ...] = ()  # selectable besides metadata.name and metadata.namespace
+    field_names: tuple[str, ...] = ()  # selectable besides those of the metadata
+    namespace_selectable: bool = True  # as long as it is namespaced
     unknown_field: str = "field label not supported: {}"  # the answer to a selector of any other field
     hidden_annotations: tuple[str, ...] = ()  # stand for fields, so they are no metadata where only that is asked for
     prefix: str = ""  # the path below the store's root, where upstream's differs from the plural
@@ -193,6 +194,12 @@ class Resource:
     @property
     def gvk(self) -> GroupVersionKind:
         return GroupVersionKind(self.group, self.version, self.kind)
+
+    @property
+    def go_type(self) -> str:
+        """What upstream calls a built-in's own type: `*core.Pod`."""
+        package = "core" if self.group in ("", "events.k8s.io") else self.group.partition(".")[0]
+        return f"*{package}.{self.kind}"
 
     def kind_at(self, subresource: str) -> GroupVersionKind:
         """What requests below an object are about: its own kind, or that of a view or an action."""

@@ -114,6 +114,14 @@ def test_a_signers_bundle_is_named_after_it(cluster: Any) -> None:
     ]
 
 
+def test_a_trust_anchor_stands_on_lines_of_its_own(cluster: Any) -> None:
+    anchor = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n"
+    body = {"kind": "ClusterTrustBundle", "spec": {"trustBundle": f"garbage{anchor}"}}
+    assert cluster.problems(BUNDLES, body) == [
+        'spec.trustBundle: Invalid value: "<value omitted>": at least one trust anchor must be provided'
+    ]
+
+
 def test_a_pod_proves_that_it_has_the_key(api: Any) -> None:
     assert api.create(POD_REQUESTS, pod_request(stubPKCS10Request=None)).problems == [
         "spec: Invalid value: exactly one of (stubPKCS10Request) or (pkixPublicKey, proofOfPossession) must be set"

@@ -79,3 +79,15 @@ def test_nodes_show_whether_they_are_ready_and_what_for(cluster: Any) -> None:
     cluster.made(NODES, {"kind": "Node", **node})
     cells = cluster.cells(NODES)
     assert (cells["Status"], cells["Roles"]) == ("NotReady,SchedulingDisabled", "control-plane,etcd")
+
+
+def test_nodes_are_not_selected_by_a_namespace_and_are_no_lists(cluster: Any) -> None:
+    cluster.made(NODES, {"kind": "Node"})
+    answer = cluster.call("GET", f"{NODES}?fieldSelector=metadata.namespace%3Dx")
+    assert (answer.status, answer.body["message"]) == (400, "field label not supported: metadata.namespace")
+    accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+    answer = cluster.call("GET", f"{NODES}/{cluster.name}", accept=accept)
+    assert (answer.status, answer.body["message"]) == (
+        406,
+        "you requested PartialObjectMetadataList, but the requested object is not a list (*core.Node)",
+    )

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate, CertificateSigningRequest
 
-_BLOCK = re.compile(rb"-----BEGIN (?P<type>[^\n-]*)-----[ \t]*\r?\n(?P<body>.*?)-----END (?P=type)-----", re.DOTALL)
+_BLOCK = re.compile(
+    rb"(?m:^)-----BEGIN (?P<type>[^\n-]*)-----[ \t]*\r?\n(?P<body>.*?)(?m:^)-----END (?P=type)-----[ \t\r]*(?m:$)",
+    re.DOTALL,
+)
 _SEQUENCE = 0x30
 _HEADER = re.compile(rb"[^\n:]*:[^\n]*\r?\n")
 
