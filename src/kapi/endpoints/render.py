@@ -80,7 +80,9 @@ class Renderer:
         elif form.transform == "PartialObjectMetadataList":
             yield self._partial_list(listing, metadata, form)
         elif form.transform:
-            raise errors.NotAcceptable(f"you requested {form.transform}, but the requested object is a list")
+            raise errors.NotAcceptable(
+                f"you requested {form.transform}, but the requested object is a list ({self._resource.go_type}List)"
+            )
         else:
             yield from self._items(listing.entries, metadata)
 

@@ -197,7 +197,9 @@ class Resource:
 
     @property
     def go_type(self) -> str:
-        """What upstream calls a built-in's own type: `*core.Pod`."""
+        """What upstream calls the type it has for it: `*core.Pod`."""
+        if self.untyped is not None:
+            return "*unstructured.Unstructured"
         package = "core" if self.group in ("", "events.k8s.io") else self.group.partition(".")[0]
         return f"*{package}.{self.kind}"
 

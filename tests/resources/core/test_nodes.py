@@ -91,3 +91,8 @@ def test_nodes_are_not_selected_by_a_namespace_and_are_no_lists(cluster: Any) ->
         406,
         "you requested PartialObjectMetadataList, but the requested object is not a list (*core.Node)",
     )
+    answer = cluster.call("GET", NODES, accept=accept.replace("List", ""))
+    assert (answer.status, answer.body["message"]) == (
+        406,
+        "you requested PartialObjectMetadata, but the requested object is a list (*core.NodeList)",
+    )

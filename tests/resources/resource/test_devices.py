@@ -45,6 +45,13 @@ def test_a_request_is_for_one_device_unless_it_says_otherwise(api: Any) -> None:
         ),
         (gpu(selectors=[{}]), ["requests[0].exactly.selectors[0].cel: Required value"]),
         (
+            {"name": "a", "firstAvailable": [{"name": "b", "deviceClassName": "c" * 254}]},
+            [
+                f'requests[0].firstAvailable[0].deviceClassName: Invalid value: "{"c" * 254}": must be no more than '
+                "253 bytes"
+            ],
+        ),
+        (
             gpu(tolerations=[{"operator": "Exists", "value": "b", "effect": "Odd"}]),
             [
                 'requests[0].exactly.tolerations[0].value: Invalid value: "b": must be empty for operator `Exists`',
@@ -63,6 +70,14 @@ def test_what_refers_to_a_request_refers_to_one_that_is_there(api: Any) -> None:
     assert api.create(CLAIMS, claim(gpu(), constraints=[constraint])).problems == [
         'spec.devices.constraints[0].requests[0]: Invalid value: "none": must be the name of a request in the claim or '
         "the name of a request and a subrequest separated by '/'"
+    ]
+
+
+def test_both_attributes_of_a_constraint_are_names(api: Any) -> None:
+    constraint = {"matchAttribute": "example.com/numa", "distinctAttribute": "numa"}
+    assert api.create(CLAIMS, claim(gpu(), constraints=[constraint])).problems == [
+        'spec.devices.constraints[0].distinctAttribute: Invalid value: "numa": a fully qualified name must be a domain '
+        "and a name separated by a slash"
     ]
 
 
