@@ -83,6 +83,16 @@ def test_components_are_asked_when_their_status_is(cluster: Any) -> None:
     assert answer.warnings == ["v1 ComponentStatus is deprecated in v1.19+"]
     health = {item["metadata"]["name"]: item["conditions"][0]["status"] for item in answer.body["items"]}
     assert health.keys() == {"scheduler", "controller-manager", "etcd-0"} and health["etcd-0"] == "True"
+    for query, message in (
+        ("fieldSelector=a", "invalid selector: 'a'; can't understand 'a'"),
+        (
+            "fieldSelector=a%3Db",
+            '"a" is not a known field selector: only "metadata.name", "metadata.namespace"',
+        ),
+        ("limit=x", 'strconv.ParseInt: parsing "x": invalid syntax'),
+    ):
+        refused = cluster.call("GET", f"v1:componentstatuses?{query}")
+        assert (refused.status, refused.body["message"]) == (400, message)
     missing = cluster.call("GET", "v1:componentstatuses/none")
     assert (missing.status, missing.body["message"]) == (404, 'componentstatus "none" not found')
 
