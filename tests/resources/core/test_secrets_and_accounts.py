@@ -119,3 +119,17 @@ def test_not_every_kind_wants_finalizers_with_a_domain(api: Any, path: str, spec
     assert made.status == status, made.body
     if status == 201:
         assert api.patch(f"{path}/f", {"metadata": {"labels": {"a": "b"}}}).status == 200
+
+
+def test_references_that_cannot_be_told_apart_are_nobodys(api: Any) -> None:
+    made = api.made("v1:serviceaccounts", {"metadata": {"name": "s"}, "secrets": [{}]})
+    assert "managedFields" not in made["metadata"]
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "s", "labels": {"a": "b"}}}
+    apply = "application/apply-patch+yaml"
+    answer = api.call("PATCH", "v1:serviceaccounts/s?fieldManager=m", account, content_type=apply)
+    assert (answer.status, answer.body["message"]) == (
+        500,
+        f"failed to create manager for existing fields: failed to convert new object ({api.namespace}/s; /v1, "
+        "Kind=ServiceAccount) to smd typed: .secrets: element 0: associative list with keys has an element that omits "
+        'all key fields ["name"] (and doesn\'t have default values for any key fields)',
+    )
