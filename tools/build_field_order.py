@@ -2,7 +2,8 @@
 
     python tools/build_field_order.py FACTS_DIR OBJECTS_DIR src/kapi/schema/data
 
-Fields of a type that no object shows come last, by name.
+Fields of a type that no object shows come last, by name. Types that no object shows at all are ordered by the numbers
+of their fields, which were given in the order of Go's.
 """
 
 from __future__ import annotations
@@ -41,6 +42,18 @@ class Orders:
             self.read(properties[key], value[key])
 
 
+def numbered(types: Json, messages: Json, shown: dict[str, list[str]]) -> dict[str, list[str]]:
+    """The fields of the other types in the order of their numbers, after what every object starts with."""
+    orders = {}
+    for name, schema in types.items():
+        numbers = messages.get(name.replace("io.k8s.", "k8s.io.", 1).replace("-", "_"))
+        fields = schema.get("properties")
+        if fields and numbers is not None and name not in shown and not name.endswith("List"):
+            heads = [key for key in ("kind", "apiVersion") if key in fields and key not in numbers]
+            orders[name] = heads + sorted(numbers.keys() & fields.keys(), key=lambda field: numbers[field][0])
+    return orders
+
+
 def main(facts: Path, objects: Path, out: Path) -> None:
     types: Json = json.loads((facts / "types.json").read_text())
     orders = Orders(types)
@@ -55,6 +68,8 @@ def main(facts: Path, objects: Path, out: Path) -> None:
         name = by_kind.get((group, version, value.get("kind")))
         if name is not None:
             orders.read({"$ref": name}, value)
+    messages: Json = json.loads((facts / "protobuf.json").read_text())
+    orders.seen |= numbered(types, messages, orders.seen)
     complete = {
         name: [*shown, *sorted(types[name]["properties"].keys() - set(shown))] for name, shown in orders.seen.items()
     }

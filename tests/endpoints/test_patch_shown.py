@@ -31,6 +31,19 @@ def test_what_a_merge_left_alone_is_written_as_a_struct_and_what_it_went_through
     )
 
 
+def test_the_structs_of_api_services_are_written_in_their_order_too() -> None:
+    service = type_of("apiregistration.k8s.io", "v1", "APIService")
+    new = {
+        "kind": "APIService",
+        "metadata": 5,
+        "spec": {"version": "v1", "group": "g", "service": {"port": 443, "name": "s", "namespace": "n"}},
+    }
+    assert shown(new, touched_by_merge({"metadata": 5}), service) == (
+        '{"kind":"APIService","metadata":5,"spec":{"service":{"namespace":"n","name":"s","port":443},"group":"g",'
+        '"version":"v1"}}'
+    )
+
+
 def test_lists_that_a_merge_gave_are_written_by_name() -> None:
     containers = [{"name": "c", "image": "i"}]
     touched = touched_by_merge({"spec": {"containers": containers}})

@@ -71,6 +71,11 @@ def long_name(name: str) -> list[str]:
     return [_in_bytes(problem) for problem in dns_subdomain(name)]
 
 
+def long_name_caseless(name: str) -> list[str]:
+    """dns_subdomain_caseless, in the words of declared rules."""
+    return [_in_bytes(problem) for problem in dns_subdomain_caseless(name)]
+
+
 def _in_bytes(problem: str) -> str:
     return problem.replace("characters", "bytes") if problem.startswith(_TOO_LONG) else problem
 

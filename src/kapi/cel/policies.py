@@ -11,7 +11,7 @@ from kapi.cel.environment import Environment, Program
 from kapi.cel.kubernetes import libraries
 from kapi.cel.library import authorizer, json_patch
 from kapi.cel.source import CompileError, InstantiationError
-from kapi.cel.types import ANY, TIMESTAMP, CelType, list_of, struct
+from kapi.cel.types import ANY, TIMESTAMP, CelType, declared_name, list_of, struct
 from kapi.cel.values import EvaluationError, ObjectValue
 
 OBJECT = struct(json_patch.OBJECT_NAME)
@@ -123,10 +123,11 @@ def compile_expression(environment: Environment, text: str, expected: Sequence[C
         raise PolicyError(f"{error.step} failed: {error}", internal=isinstance(error, InstantiationError)) from None
     if ANY in expected or program.result_type in expected:
         return program
+    found = declared_name(program.result_type)
     if len(expected) == 1:
-        raise PolicyError(f"must evaluate to {expected[0]} but got {program.result_type}")
+        raise PolicyError(f"must evaluate to {expected[0]} but got {found}")
     shown = " ".join(held.name for held in expected)
-    raise PolicyError(f"must evaluate to one of [{shown}] but got {program.result_type}")
+    raise PolicyError(f"must evaluate to one of [{shown}] but got {found}")
 
 
 class Variables(dict[str, Any]):

@@ -68,6 +68,9 @@ class Source:
         return "\n".join(shown)
 
     def _display(self, issue: Issue) -> str:
+        if not self.text:
+            # As cel-go's lexer has it: the end of an empty text lies before its first column.
+            return f"ERROR: <input>:1:0: {issue.message}"
         line, column = self.location(issue.offset)
         result = f"ERROR: <input>:{line}:{column + 1}: {issue.message}"
         if line < 1:

@@ -92,6 +92,13 @@ def format_type(t: CelType) -> str:
     return f"{t.name}({', '.join(map(format_type, t.params))})"
 
 
+def declared_name(t: CelType) -> str:
+    """The type as its declaration writes it: `google.protobuf.Duration`, not `duration`."""
+    if not t.params:
+        return t.name
+    return f"{t.name}({', '.join(map(declared_name, t.params))})"
+
+
 def format_call(args: list[CelType], *, member: bool) -> str:
     """The signature of a call: `(int, string)`, or `string.(int)` on a receiver."""
     prefix = ""

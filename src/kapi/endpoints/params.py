@@ -111,10 +111,16 @@ def list_options(call: Call, resource: Resource, *, watch: bool) -> ListOptions:
 
 
 def check_known_fields(resource: Resource, fields: FieldSelector) -> None:
-    known = ("metadata.name", "metadata.namespace", *resource.field_names)
+    # As upstream: who has fields of their own says which of the general ones there are besides.
+    particular = bool(resource.field_names) or resource.untyped is not None
     for requirement in fields.requirements:
-        if requirement.field not in known:
-            if resource.field_names or resource.untyped is not None:
+        name = requirement.field
+        if name == "metadata.namespace":
+            known = not particular or (resource.names.namespaced and resource.namespace_selectable)
+        else:
+            known = name == "metadata.name" or name in resource.field_names
+        if not known:
+            if particular:
                 raise errors.BadRequest(resource.unknown_field.format(requirement.field))
             raise errors.BadRequest(
                 f'"{requirement.field}" is not a known field selector: only "metadata.name", "metadata.namespace"'

@@ -10,7 +10,7 @@ from kapi.api.objects import Object
 from kapi.endpoints.bodies import check_namespace, read_object
 from kapi.endpoints.endpoint import Endpoint
 from kapi.endpoints.negotiate import Form, negotiate
-from kapi.endpoints.params import write_options
+from kapi.endpoints.params import list_options, write_options
 from kapi.endpoints.render import include_object
 from kapi.endpoints.respond import respond
 from kapi.endpoints.subresources import act, respond_plainly
@@ -34,6 +34,7 @@ async def virtual(call: Call, endpoint: Endpoint, verb: str, resource: Virtual) 
         shown = _table(call, endpoint, [found], form) if form.transform == "Table" else found
         return await respond(call, 200, orjson.dumps(shown), plain)
     if verb == "list" and resource.list is not None:
+        list_options(call, endpoint.resource, watch=False)
         found = await resource.list(call)
         shown = _table(call, endpoint, found["items"], form) if form.transform == "Table" else found
         return await respond(call, 200, orjson.dumps(shown), plain)

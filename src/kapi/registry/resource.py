@@ -157,7 +157,8 @@ class Resource:
     default_of: Callable[[Sequence[Object]], int | None] | None = None  # of a list: the one its table marks as that
     row_conditions: Callable[[Object], list[Object]] | None = None  # of a table's row: whether it can be left out
     fields_of: FieldsOf = metadata_fields
-    field_names: tuple[str, ...] = ()  # selectable besides metadata.name and metadata.namespace
+    field_names: tuple[str, ...] = ()  # selectable besides those of the metadata
+    namespace_selectable: bool = True  # as long as it is namespaced
     unknown_field: str = "field label not supported: {}"  # the answer to a selector of any other field
     hidden_annotations: tuple[str, ...] = ()  # stand for fields, so they are no metadata where only that is asked for
     prefix: str = ""  # the path below the store's root, where upstream's differs from the plural

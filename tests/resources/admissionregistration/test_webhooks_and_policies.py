@@ -49,6 +49,13 @@ def test_a_webhook_fails_closed_and_asks_for_everything_unless_it_says_otherwise
             ],
         ),
         (
+            {"clientConfig": {"url": "https://x:443:1/"}},
+            [
+                'clientConfig.url: Required value: url must be a valid URL: parse "https://x:443:1/": invalid port '
+                '":443:1" after host; desired format: https://host[/path]'
+            ],
+        ),
+        (
             {"clientConfig": {"service": {"name": "s", "namespace": "n", "port": 70000, "path": "/a//b"}}},
             [
                 "clientConfig.service.port: Invalid value: 70000: port is not valid: must be between 1 and 65535, "
@@ -141,6 +148,18 @@ def test_a_binding_names_its_policy_its_actions_and_at_most_one_kind_of_paramete
             ],
         ),
         (
+            {
+                "variables": [{"name": "a", "expression": "variables.b"}, {"name": "b", "expression": "1"}],
+                "validations": [{"expression": "[null]"}],
+            },
+            [
+                'spec.variables[0].expression: Invalid value: "variables.b": compilation failed: ERROR: <input>:1:10: '
+                "undefined field 'b'\n | variables.b\n | .........^",
+                'spec.validations[0].expression: Invalid value: "[null]": must evaluate to bool but got '
+                "list(null_type)",
+            ],
+        ),
+        (
             {"matchConditions": [{"name": "a", "expression": "params.x"}], "validations": [{"expression": "true"}]},
             [
                 'spec.matchConditions[0].expression: Invalid value: "params.x": compilation failed: ERROR: '
@@ -166,3 +185,18 @@ def test_a_binding_names_its_policy_its_actions_and_at_most_one_kind_of_paramete
 def test_an_expression_compiles_to_the_type_that_is_needed(cluster: Any, spec: Any, wrong: list[str]) -> None:
     given = {"matchConstraints": {"resourceRules": [RULE]}, **spec}
     assert cluster.problems(POLICIES, {"kind": "ValidatingAdmissionPolicy", "spec": given}) == wrong
+
+
+def test_variables_of_mutations_are_written_without_what_patches_are_written_with(cluster: Any) -> None:
+    spec = {
+        "matchConstraints": {"resourceRules": [RULE]},
+        "reinvocationPolicy": "Never",
+        "variables": [{"name": "o", "expression": "Object{}"}],
+        "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": "[variables.p]"}}],
+    }
+    assert cluster.problems(MUTATIONS, {"kind": "MutatingAdmissionPolicy", "spec": spec}) == [
+        'spec.variables[0].expression: Invalid value: "Object{}": compilation failed: ERROR: <input>:1:7: undeclared '
+        "reference to 'Object' (in container '')\n | Object{}\n | ......^",
+        'spec.mutations[0].jsonPatch.expression: Invalid value: "[variables.p]": compilation failed: ERROR: '
+        "<input>:1:11: undefined field 'p'\n | [variables.p]\n | ..........^",
+    ]

@@ -209,3 +209,19 @@ def test_an_apply_that_creates_needs_create(alice, grant):
     )
     assert status == 403
     assert 'User "alice" cannot create resource "configmaps"' in answer["message"]
+
+
+def test_a_selectors_requirements_are_all_checked(admin):
+    selector = {"rawSelector": "a=b", "requirements": [{"key": "", "operator": "In", "values": []}]}
+    attributes = {"verb": "list", "resource": "pods", "fieldSelector": selector}
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": attributes},
+    }
+    status, answer = admin.call("POST", f"{REVIEWS}/selfsubjectaccessreviews", review)
+    path = "spec.resourceAttributes.fieldSelector"
+    assert (status, [cause["field"] for cause in answer["details"]["causes"]]) == (
+        422,
+        [f"{path}.rawSelector", f"{path}.requirements[0].key", f"{path}.requirements[0].values"],
+    )

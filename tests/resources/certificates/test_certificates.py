@@ -80,7 +80,14 @@ def test_a_request_must_be_signed_with_its_own_key(cluster: Any) -> None:
     body[-1] ^= 1
     forged = f"{lines[0]}\n{base64.b64encode(bytes(body)).decode()}\n{lines[-1]}\n"
     [problem] = cluster.problems(REQUESTS, signing_request(request=base64.b64encode(forged.encode()).decode()))
-    assert problem.startswith("spec.request: Invalid value: ")
+    assert problem.endswith(": x509: ECDSA verification failure")
+
+
+def test_a_request_that_is_cut_short_is_refused_in_gos_words(cluster: Any) -> None:
+    body = base64.b64encode(b"\x30\x82\x10\x00\x30").decode()
+    text = f"-----BEGIN CERTIFICATE REQUEST-----\n{body}\n-----END CERTIFICATE REQUEST-----\n"
+    [problem] = cluster.problems(REQUESTS, signing_request(request=base64.b64encode(text.encode()).decode()))
+    assert problem.endswith(": asn1: syntax error: data truncated")
 
 
 def test_a_decision_is_made_once_and_only_where_decisions_are_made(cluster: Any) -> None:
@@ -104,6 +111,14 @@ def test_a_signers_bundle_is_named_after_it(cluster: Any) -> None:
         f'metadata.name: Invalid value: "{cluster.name}": ClusterTrustBundle for signerName example.com/s must be '
         "named with prefix example.com:s:",
         'spec.trustBundle: Invalid value: "<value omitted>": at least one trust anchor must be provided',
+    ]
+
+
+def test_a_trust_anchor_stands_on_lines_of_its_own(cluster: Any) -> None:
+    anchor = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n"
+    body = {"kind": "ClusterTrustBundle", "spec": {"trustBundle": f"garbage{anchor}"}}
+    assert cluster.problems(BUNDLES, body) == [
+        'spec.trustBundle: Invalid value: "<value omitted>": at least one trust anchor must be provided'
     ]
 
 

@@ -21,3 +21,14 @@ def test_a_delete_names_what_does_not_match(namespace: Any) -> None:
             f'Operation cannot be fulfilled on namespaces "{namespace.name}": Precondition failed: '
             f"{name} in precondition: {value}, {name} in object meta: {actual}"
         )
+
+
+def test_a_namespace_is_active_unless_it_says_otherwise(namespace: Any) -> None:
+    path = f"/api/v1/namespaces/{namespace.name}"
+    found = namespace.client.get(path)
+    status, answer = namespace.client.call("PUT", f"{path}/status", {**found, "status": {}})
+    assert (status, answer["status"]) == (200, {"phase": "Active"})
+    terminating = {**found, "status": {"phase": "Terminating"}}
+    assert namespace.messages("PUT", f"{path}/status", terminating) == [
+        "status.Phase: Invalid value: \"Terminating\": may only be 'Active' if `deletionTimestamp` is empty"
+    ]

@@ -40,6 +40,16 @@ def test_one_pod_range_is_the_first_of_the_list(cluster: Any) -> None:
             ],
         ),
         (
+            {"podCIDRs": ["10.1.0.0/24", "x"]},
+            [
+                'spec.podCIDRs[1]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)',
+                "spec.podCIDRs: Internal error: invalid PodCIDRs. failed to check with dual stack with error:invalid "
+                "CIDR[1]: <nil> (invalid CIDR address: x)",
+                'spec.podCIDRs: Invalid value: ["10.1.0.0/24","x"]: may specify no more than one CIDR for each IP '
+                "family",
+            ],
+        ),
+        (
             {"podCIDRs": ["10.1.0.0/24", "10.2.0.0/24"]},
             [
                 'spec.podCIDRs: Invalid value: ["10.1.0.0/24","10.2.0.0/24"]: may specify no more than one CIDR for '
@@ -69,3 +79,20 @@ def test_nodes_show_whether_they_are_ready_and_what_for(cluster: Any) -> None:
     cluster.made(NODES, {"kind": "Node", **node})
     cells = cluster.cells(NODES)
     assert (cells["Status"], cells["Roles"]) == ("NotReady,SchedulingDisabled", "control-plane,etcd")
+
+
+def test_nodes_are_not_selected_by_a_namespace_and_are_no_lists(cluster: Any) -> None:
+    cluster.made(NODES, {"kind": "Node"})
+    answer = cluster.call("GET", f"{NODES}?fieldSelector=metadata.namespace%3Dx")
+    assert (answer.status, answer.body["message"]) == (400, "field label not supported: metadata.namespace")
+    accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+    answer = cluster.call("GET", f"{NODES}/{cluster.name}", accept=accept)
+    assert (answer.status, answer.body["message"]) == (
+        406,
+        "you requested PartialObjectMetadataList, but the requested object is not a list (*core.Node)",
+    )
+    answer = cluster.call("GET", NODES, accept=accept.replace("List", ""))
+    assert (answer.status, answer.body["message"]) == (
+        406,
+        "you requested PartialObjectMetadata, but the requested object is a list (*core.NodeList)",
+    )

@@ -272,6 +272,10 @@ def test_a_binding_gives_an_unassigned_pod_its_node(pods: Any) -> None:
     foreign["metadata"]["uid"] = "another"
     assert pods.client.call("POST", path, foreign)[0] == 409
     assert pods.client.call("POST", pods.path("bindings?dryRun=All"), foreign)[0] == 201
+    status, answer = pods.client.call("POST", pods.path("bindings"), binding("n1", ""))
+    assert (status, answer["message"]) == (400, "Name parameter required.")
+    status, answer = pods.client.call("POST", path, binding("n/1"))
+    assert (status, answer["message"][:34]) == (500, 'target.name: Invalid value: "n/1":')
     assert pods.client.call("POST", path, binding("n1"))[0] == 201
     bound = pods.client.get(pods.path("pods", "web"))
     assert (bound["spec"]["nodeName"], bound["status"]["conditions"][0]["type"]) == ("n1", "PodScheduled")

@@ -86,6 +86,16 @@ def test_components_are_asked_when_their_status_is(cluster: Any) -> None:
     assert answer.warnings == ["v1 ComponentStatus is deprecated in v1.19+"]
     health = {item["metadata"]["name"]: item["conditions"][0]["status"] for item in answer.body["items"]}
     assert health.keys() == {"scheduler", "controller-manager", "etcd-0"} and health["etcd-0"] == "True"
+    for query, message in (
+        ("fieldSelector=a", "invalid selector: 'a'; can't understand 'a'"),
+        (
+            "fieldSelector=a%3Db",
+            '"a" is not a known field selector: only "metadata.name", "metadata.namespace"',
+        ),
+        ("limit=x", 'strconv.ParseInt: parsing "x": invalid syntax'),
+    ):
+        refused = cluster.call("GET", f"v1:componentstatuses?{query}")
+        assert (refused.status, refused.body["message"]) == (400, message)
     missing = cluster.call("GET", "v1:componentstatuses/none")
     assert (missing.status, missing.body["message"]) == (404, 'componentstatus "none" not found')
 
@@ -133,3 +143,17 @@ def test_an_update_is_judged_by_what_is_there_and_then_by_what_changes(api: Any)
     odd = {"metadata": {"uid": "other", "labels": {"a": "b c"}, "finalizers": ["x y", "z"]}}
     fields = [problem.partition(":")[0] for problem in api.patch("v1:configmaps/c", odd).problems]
     assert fields == [f"metadata.{f}" for f in ("labels", "finalizers", "uid", "finalizers[0]", "finalizers[1]")]
+
+
+def test_references_that_cannot_be_told_apart_are_nobodys(api: Any) -> None:
+    made = api.made("v1:serviceaccounts", {"metadata": {"name": "s"}, "secrets": [{}]})
+    assert "managedFields" not in made["metadata"]
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "s", "labels": {"a": "b"}}}
+    apply = "application/apply-patch+yaml"
+    answer = api.call("PATCH", "v1:serviceaccounts/s?fieldManager=m", account, content_type=apply)
+    assert (answer.status, answer.body["message"]) == (
+        500,
+        f"failed to create manager for existing fields: failed to convert new object ({api.namespace}/s; /v1, "
+        "Kind=ServiceAccount) to smd typed: .secrets: element 0: associative list with keys has an element that omits "
+        'all key fields ["name"] (and doesn\'t have default values for any key fields)',
+    )

@@ -45,6 +45,13 @@ def test_a_request_is_for_one_device_unless_it_says_otherwise(api: Any) -> None:
         ),
         (gpu(selectors=[{}]), ["requests[0].exactly.selectors[0].cel: Required value"]),
         (
+            {"name": "a", "firstAvailable": [{"name": "b", "deviceClassName": "c" * 254}]},
+            [
+                f'requests[0].firstAvailable[0].deviceClassName: Invalid value: "{"c" * 254}": must be no more than '
+                "253 bytes"
+            ],
+        ),
+        (
             gpu(tolerations=[{"operator": "Exists", "value": "b", "effect": "Odd"}]),
             [
                 'requests[0].exactly.tolerations[0].value: Invalid value: "b": must be empty for operator `Exists`',
@@ -63,6 +70,14 @@ def test_what_refers_to_a_request_refers_to_one_that_is_there(api: Any) -> None:
     assert api.create(CLAIMS, claim(gpu(), constraints=[constraint])).problems == [
         'spec.devices.constraints[0].requests[0]: Invalid value: "none": must be the name of a request in the claim or '
         "the name of a request and a subrequest separated by '/'"
+    ]
+
+
+def test_both_attributes_of_a_constraint_are_names(api: Any) -> None:
+    constraint = {"matchAttribute": "example.com/numa", "distinctAttribute": "numa"}
+    assert api.create(CLAIMS, claim(gpu(), constraints=[constraint])).problems == [
+        'spec.devices.constraints[0].distinctAttribute: Invalid value: "numa": a fully qualified name must be a domain '
+        "and a name separated by a slash"
     ]
 
 
@@ -202,4 +217,25 @@ def test_a_class_has_a_name_of_253_bytes_at_most(cluster: Any) -> None:
     long = {"kind": "DeviceClass", "spec": {}, "metadata": {"name": "n" * 254}}
     assert cluster.problems(CLASSES, long) == [
         f'metadata.name: Invalid value: "{"n" * 254}": must be no more than 253 bytes'
+    ]
+
+
+def test_a_template_is_checked_again_though_it_stays(api: Any) -> None:
+    template = {**claim(), "kind": "ResourceClaimTemplate", "spec": {"spec": claim(gpu())["spec"]}}
+    made = api.made(f"{GROUP}:resourceclaimtemplates", template)
+    made["spec"]["spec"]["devices"]["requests"][0]["exactly"]["selectors"] = [{"cel": {"expression": ""}}]
+    expression, stays = api.put(f"{GROUP}:resourceclaimtemplates/c", made).problems
+    assert expression.startswith(
+        'spec.spec.devices.requests[0].exactly.selectors[0].cel.expression: Invalid value: "": compilation failed: '
+        "ERROR: <input>:1:0: Syntax error: mismatched input '<EOF>' expecting"
+    )
+    assert stays.startswith("spec: Invalid value: ")
+    assert stays.endswith(": field is immutable")
+
+
+def test_a_template_gives_claims_labels_and_annotations_alone(api: Any) -> None:
+    metadata = {"labels": {"a": "b"}, "finalizers": ["example.com/f"], "uid": "u", "name": "n"}
+    template = {**claim(), "kind": "ResourceClaimTemplate", "spec": {"metadata": metadata, "spec": claim()["spec"]}}
+    assert api.create(f"{GROUP}:resourceclaimtemplates", template).problems == [
+        f"spec.metadata.{field}: Forbidden: cannot be set" for field in ("name", "uID", "finalizers")
     ]

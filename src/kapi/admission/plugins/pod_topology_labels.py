@@ -8,6 +8,7 @@ from kapi.admission.chain import Hook, mutating
 from kapi.admission.lookup import Lookup
 from kapi.admission.resources import NODES, PODS
 from kapi.admission.services import Services
+from kapi.api.names import path_segment
 from kapi.api.objects import Object
 from kapi.registry.attributes import Attributes
 
@@ -38,7 +39,8 @@ class PodTopologyLabels:
             await self._label(binding, target["name"])
 
     async def _label(self, holder: Object, node: str) -> None:
-        entry = await self._lookup.get(NODES, "", node)
+        # A name that no node can have is validation's to refuse.
+        entry = None if path_segment(node) else await self._lookup.get(NODES, "", node)
         found = {} if entry is None else {key: entry.labels[key] for key in _COPIED if key in entry.labels}
         if found:
             metadata = holder.setdefault("metadata", {})

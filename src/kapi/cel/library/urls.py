@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote, unquote_plus
 
+from kapi.api.fields import go_quote
 from kapi.cel import prices
 from kapi.cel.functions import Library, method, overload
 from kapi.cel.types import BOOL, STRING, CelType, list_of, map_of, struct
@@ -16,6 +17,8 @@ URL = struct("kubernetes.URL")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2}).{0,2}", re.DOTALL)
 _ENCODED_PATH = re.compile(r"(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/\[\]]|%[0-9A-Fa-f]{2})*")
+_BAD_USER = re.compile(r"[^A-Za-z0-9\-._:~!$&'()*+,;=%@]")
+_ASCII_ESCAPE = re.compile(r"%(?!25)[0-7][0-9A-Fa-f]")
 _BAD_HOST = re.compile(r"[^A-Za-z0-9\-._~!$&'()*+,;=:\[\]<>\"%\x80-\U0010ffff]")
 
 
@@ -107,19 +110,25 @@ def _check_escapes(text: str) -> None:
 
 
 def _host(authority: str) -> str:
-    host = authority.rsplit("@", 1)[-1]
+    user, _, host = authority.rpartition("@")
+    if _BAD_USER.search(user):
+        raise UrlError("net/url: invalid userinfo")
     if host.startswith("["):
         if "]" not in host:
             raise UrlError("missing ']' in host")
         port = host.rsplit("]", 1)[1]
     else:
-        port = host[host.rindex(":") :] if ":" in host else ""
+        port = host[host.index(":") :] if ":" in host else ""
     if port and not re.fullmatch(r":[0-9]*", port):
         raise UrlError(f'invalid port "{port}" after host')
     bad = _BAD_HOST.search(host)
     if bad:
-        raise UrlError(f'invalid character "{bad.group()}" in host name')
+        raise UrlError(f"invalid character {go_quote(bad.group())} in host name")
     _check_escapes(host)
+    escaped = _ASCII_ESCAPE.search(host)
+    if escaped and not host.startswith("["):
+        # Hosts may only be escaped where they are not ASCII.
+        raise UrlError(f'invalid URL escape "{escaped.group()}"')
     return unquote(host)
 
 

@@ -14,7 +14,7 @@ from kapi.patch.apply.fieldset import Fields, Filter, intersection, path_text, p
 from kapi.patch.apply.managed import Manager, Managers, Owned
 from kapi.patch.apply.merge import merge
 from kapi.patch.apply.prune import Pruner
-from kapi.patch.apply.shape import Shape, shape_of
+from kapi.patch.apply.shape import ElementError, Shape, shape_of
 from kapi.patch.apply.typed import field_set, reconciled
 from kapi.patch.apply.update import Convert, Views, adopt, filtered, relinquished
 from kapi.patch.errors import ApplyConflict, BadPatch, Conflict, InvalidApply
@@ -59,7 +59,11 @@ def apply(live: Object | None, config: Object, type: Type, by: Applier) -> Objec
     managers = managed.decode(managed.entries_of(live), trusted=True)
     if not managers:
         first = managed.updater(_BEFORE_FIRST_APPLY, by.api_version, by.subresource)
-        managers = adopt(live, type, first, by.now, by.reset)
+        try:
+            managers = adopt(live, type, first, by.now, by.reset)
+        except ElementError:
+            why = f"failed to convert new object ({_identity(live)}) to smd typed: {problems(live, shape)}"
+            raise InvalidApply(f"failed to create manager for existing fields: {why}") from None
     try:
         result = _applied(live, config, shape, managers, by, force=by.force)
     except _Conflicts as conflicts:

@@ -49,7 +49,7 @@ _REPLACED = Difference(LEAF, None)
 
 
 def changes(old: Object, new: Object, shape: Shape) -> Changes:
-    """Between two whole objects, without the fields that nobody owns."""
+    """Between two whole objects, without the fields that nobody owns. ElementError when items of a list lack a key."""
     equal = equality(shape)
     changed, removed = _members(old, new, shape, equal, _UNOWNED)
     before, after = old.get("metadata") or {}, new.get("metadata") or {}
@@ -98,7 +98,7 @@ def _all_elements(items: Any, shape: Shape) -> Fields:
     if not isinstance(items, list):
         return LEAF
     out: Fields = {".": LEAF}
-    for element, same_key in shape.index(items).items():
+    for element, same_key in shape.whole_index(items).items():
         # Duplicates are owned as one.
         out[element] = as_member(all_fields(same_key[0], shape.element)) if len(same_key) == 1 else LEAF
     return ordered(out)
@@ -156,7 +156,7 @@ def _members(old: Object, new: Object, shape: Shape, equal: Equal, unowned: Set[
 def _elements(old: Any, new: Any, shape: Shape, equal: Equal) -> Difference:
     changed: Fields = {}
     removed: Fields = {}
-    before, after = shape.index(old), shape.index(new)
+    before, after = shape.whole_index(old), shape.whole_index(new)
     for element in {**before, **after}:
         found = _element(before.get(element, []), after.get(element, []), shape.element, equal)
         if found.changed is not None:

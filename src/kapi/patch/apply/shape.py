@@ -70,6 +70,13 @@ class Shape:
                 index.setdefault(element, []).append(item)
         return index
 
+    def whole_index(self, items: Any) -> dict[str, list[Any]]:
+        """A list's items by their path element; ElementError when one has none."""
+        index: dict[str, list[Any]] = {}
+        for item in items or ():
+            index.setdefault(self.element_of(item), []).append(item)
+        return index
+
     def _keyed_element(self, item: Any) -> str:
         if not isinstance(item, dict):
             what = "a null element" if item is None else "non-map elements"

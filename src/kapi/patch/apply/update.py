@@ -10,7 +10,7 @@ from kapi.patch.apply import managed
 from kapi.patch.apply.compare import Changes, changes
 from kapi.patch.apply.fieldset import Fields, Filter, after_change, difference, union
 from kapi.patch.apply.managed import Manager, Managers, Owned
-from kapi.patch.apply.shape import shape_of, zero_of
+from kapi.patch.apply.shape import ElementError, shape_of, zero_of
 from kapi.schema.loader import registered_kinds
 from kapi.schema.types import Type
 
@@ -43,7 +43,12 @@ def track_update(
         new["metadata"].pop("managedFields", None)
         return
     old = live if live is not None else zero_of(type)
-    found = filtered(changes(old, new, shape_of(type)), reset)
+    try:
+        found = filtered(changes(old, new, shape_of(type)), reset)
+    except ElementError:
+        # As upstream: what cannot be told apart is not tracked.
+        new["metadata"].pop("managedFields", None)
+        return
     if found.changed or found.removed or convert is not None:
         me = managed.updater(manager, api_version, subresource)
         views = Views(old, new, api_version, found, reset, convert)
@@ -56,7 +61,7 @@ def track_update(
 
 
 def adopt(live: Object, type: Type, first: Manager, now: str, reset: Filter | None) -> Managers:
-    """The managers of an object that has none yet: all that is in it belongs to one."""
+    """The managers of an object that has none yet: all that is in it belongs to one. ElementError as of changes."""
     found = filtered(changes(zero_of(type), live, shape_of(type)), reset)
     return _taken_over({}, first, found.changed, now)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from kapi.api.fields import FieldError, invalid, required
+from kapi.api.fields import FieldError, go_quote, invalid, required
 from kapi.api.formats import port_number
 from kapi.api.names import dns_subdomain
 from kapi.api.objects import Object
@@ -22,15 +22,14 @@ def validate_client_config(config: Object, path: str) -> list[FieldError]:
 
 
 def validate_url(url: str, path: str) -> list[FieldError]:
-    if url.startswith(":"):
-        why = f'url must be a valid URL: parse "{url}": missing protocol scheme{_FORM}'
-        return [required(path, why)]
+    from kapi.cel.library.urls import UrlError, parse  # only needed for these kinds
+
     try:
-        parts = urlsplit(url)
-        host = parts.netloc.rpartition("@")[2]
-        _ = parts.port
-    except ValueError as error:
-        return [required(path, f'url must be a valid URL: parse "{url}": {error}{_FORM}')]
+        parse(url, request=False)
+    except UrlError as error:
+        return [required(path, f"url must be a valid URL: parse {go_quote(url)}: {error}{_FORM}")]
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
     errors: list[FieldError] = []
     if parts.scheme != "https":
         errors.append(invalid(path, parts.scheme, f"'https' is the only allowed URL scheme{_FORM}"))

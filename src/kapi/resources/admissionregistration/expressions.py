@@ -30,20 +30,21 @@ def _refused(path: str, text: str, error: PolicyError) -> FieldError:
 class Expressions:
     """The expressions of one policy; later ones see the variables that earlier ones define."""
 
-    def __init__(self, *, params: bool, patches: bool = False) -> None:
+    def __init__(self, *, params: bool, variables: bool = False, patches: bool = False) -> None:
         from kapi.cel import policies
 
         self._cel = policies
         self._params = params
         self._patches = patches
-        self._variables: dict[str, CelType] = {}
+        self._variables: dict[str, CelType] | None = {} if variables else None
 
     def define(self, name: str, text: str, path: str) -> Iterator[FieldError]:
         """A variable; one that does not compile may be of any type, so that only it is complained about."""
         from kapi.cel.types import ANY, DYN
 
+        assert self._variables is not None, "the policy has variables"
         try:
-            found = self._compile(text, (ANY,), authorize=True)
+            found = self._compile(text, (ANY,), authorize=True, patches=False)
         except self._cel.PolicyError as error:
             self._variables[name] = DYN
             yield _refused(path, text, error)
@@ -52,12 +53,12 @@ class Expressions:
 
     def check(self, text: str, path: str, *expected: CelType, authorize: bool = True) -> Iterator[FieldError]:
         try:
-            self._compile(text, expected, authorize=authorize)
+            self._compile(text, expected, authorize=authorize, patches=self._patches)
         except self._cel.PolicyError as error:
             yield _refused(path, text, error)
 
-    def _compile(self, text: str, expected: tuple[CelType, ...], *, authorize: bool) -> Program:
-        environment = self._cel.policy_environment(params=self._params, authorize=authorize, patches=self._patches)
-        if self._variables:
+    def _compile(self, text: str, expected: tuple[CelType, ...], *, authorize: bool, patches: bool) -> Program:
+        environment = self._cel.policy_environment(params=self._params, authorize=authorize, patches=patches)
+        if self._variables is not None:
             environment = self._cel.with_variables(environment, self._variables)
         return self._cel.compile_expression(environment, text.strip(), expected)

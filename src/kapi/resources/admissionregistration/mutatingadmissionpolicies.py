@@ -27,7 +27,7 @@ def validate_update(_: Call, new: Object, old: Object) -> list[FieldError]:
 
 def _validate(new: Object, old: Object | None) -> list[FieldError]:
     spec = new["spec"]
-    expressions = Expressions(params=spec.get("paramKind") is not None, patches=True)
+    expressions = Expressions(params=spec.get("paramKind") is not None, variables=True, patches=True)
     errors = policies.validate_head(spec, old, expressions, mutating=True)
     mutations, again = spec.get("mutations") or [], spec.get("reinvocationPolicy", "")
     if not mutations:

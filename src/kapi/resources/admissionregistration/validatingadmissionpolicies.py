@@ -42,7 +42,7 @@ def validate_update(_: Call, new: Object, old: Object) -> list[FieldError]:
 
 def _validate(new: Object, old: Object | None) -> list[FieldError]:
     spec, name = new["spec"], new["metadata"].get("name", "")
-    expressions = Expressions(params=spec.get("paramKind") is not None)
+    expressions = Expressions(params=spec.get("paramKind") is not None, variables=bool(spec.get("variables")))
     errors = policies.validate_head(spec, old, expressions, mutating=False)
     validations, annotations = spec.get("validations") or [], spec.get("auditAnnotations") or []
     if not validations and not annotations:

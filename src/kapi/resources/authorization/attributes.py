@@ -75,12 +75,12 @@ def _validate_resource(attributes: Object) -> list[FieldError]:
 
 def _validate_selector(selector: Object, path: str, *, labels: bool) -> list[FieldError]:
     raw, requirements = selector.get("rawSelector"), selector.get("requirements") or []
+    found: list[FieldError] = []
     if raw and requirements:
-        return [invalid(f"{path}.rawSelector", raw, "may not specified at the same time as requirements")]
+        found.append(invalid(f"{path}.rawSelector", raw, "may not specified at the same time as requirements"))
     if not raw and not requirements:
         why = f"when {path} is specified, requirements or rawSelector is required"
-        return [required(f"{path}.requirements", why)]
-    found: list[FieldError] = []
+        found.append(required(f"{path}.requirements", why))
     for i, requirement in enumerate(requirements):
         found += _validate_requirement(requirement, f"{path}.requirements[{i}]", labels=labels)
     return found
@@ -90,7 +90,7 @@ def _validate_requirement(requirement: Object, path: str, *, labels: bool) -> li
     found: list[FieldError] = []
     key, operator, values = (requirement.get(f) for f in ("key", "operator", "values"))
     if not labels and not key:
-        return [required(f"{path}.key", "must be specified")]
+        found.append(required(f"{path}.key", "must be specified"))
     if operator in ("In", "NotIn"):
         if not values:
             found.append(required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'"))

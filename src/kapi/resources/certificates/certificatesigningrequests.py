@@ -146,8 +146,8 @@ def _validate_request(spec: Object) -> list[FieldError]:
         return [invalid(path, text, "PEM block type must be CERTIFICATE REQUEST")]
     request = pem.parse_request(block.content)
     if request is None:
-        return [invalid(path, text, "asn1: structure error: malformed certificate request")]
-    return [] if pem.signed(request) else [invalid(path, text, "x509: the signature of the request does not verify")]
+        return [invalid(path, text, pem.why_malformed(block.content))]
+    return [] if pem.signed(request) else [invalid(path, text, pem.why_unsigned(request))]
 
 
 def _validate_conditions(new: Object, old: Object | None) -> list[FieldError]:

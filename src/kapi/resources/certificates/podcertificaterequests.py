@@ -137,4 +137,5 @@ RESOURCE = Resource(
     ),
     fields_of=fields_of,
     field_names=("spec.signerName", "spec.podName", "spec.nodeName"),
+    namespace_selectable=False,
 )

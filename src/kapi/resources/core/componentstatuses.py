@@ -7,10 +7,10 @@ import ssl
 from collections.abc import Mapping
 
 from kapi.api.call import Call
-from kapi.api.errors import BadRequest, NotFound
+from kapi.api.errors import NotFound
 from kapi.api.gvk import GroupResource
 from kapi.api.objects import Object
-from kapi.api.selectors import InvalidSelector, parse_field_selector, parse_label_selector
+from kapi.api.selectors import parse_field_selector, parse_label_selector
 from kapi.registry.resource import Resource, Virtual
 from kapi.registry.table import NAME, Column
 
@@ -27,11 +27,9 @@ async def get(_: Call, name: str) -> Object:
 
 
 async def list_all(call: Call) -> Object:
-    try:
-        labels = parse_label_selector(_first(call, "labelSelector"))
-        fields = parse_field_selector(_first(call, "fieldSelector"))
-    except InvalidSelector as error:
-        raise BadRequest(f"unable to parse requirement: {error}") from None
+    """The selectors have been checked."""
+    labels = parse_label_selector(_first(call, "labelSelector"))
+    fields = parse_field_selector(_first(call, "fieldSelector"))
     names = [n for n in (*_PORTS, _STORE) if fields.matches({"metadata.name": n}) and labels.matches({})]
     items = await asyncio.gather(*map(_status, names))
     return {"kind": "ComponentStatusList", "apiVersion": "v1", "metadata": {}, "items": list(items)}

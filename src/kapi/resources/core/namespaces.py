@@ -17,10 +17,12 @@ _FINALIZER = "kubernetes"
 
 
 def default(new: Object) -> None:
-    """Every namespace is labelled with its own name."""
+    """Every namespace is labelled with its own name, and active unless it says otherwise."""
     name = new["metadata"].get("name")
     if name:
         new["metadata"].setdefault("labels", {})[NAME_LABEL] = name
+    status = new.setdefault("status", {})
+    status["phase"] = status.get("phase") or "Active"
 
 
 def prepare_for_create(_: Call, new: Object) -> None:
@@ -63,13 +65,13 @@ def _validate_finalizer(name: str, path: str) -> list[FieldError]:
 
 
 def validate_status(_: Call, new: Object, __: Object) -> list[FieldError]:
-    phase = new.get("status", {}).get("phase")
+    phase = new["status"]["phase"]
     if new["metadata"].get("deletionTimestamp"):
         if phase != "Terminating":
             detail = "may only be 'Terminating' if `deletionTimestamp` is not empty"
-            return [invalid("status.Phase", phase or "", detail)]
+            return [invalid("status.Phase", phase, detail)]
     elif phase != "Active":
-        return [invalid("status.Phase", phase or "", "may only be 'Active' if `deletionTimestamp` is empty")]
+        return [invalid("status.Phase", phase, "may only be 'Active' if `deletionTimestamp` is empty")]
     return []
 
 
@@ -105,6 +107,7 @@ RESOURCE = Resource(
     subresources={
         "status": Subresource(
             strategy=Strategy(
+                default=default,
                 prepare_for_update=keep_spec,
                 validate_update=validate_status,
                 holds=holds,
@@ -113,6 +116,7 @@ RESOURCE = Resource(
         ),
         "finalize": Subresource(
             strategy=Strategy(
+                default=default,
                 prepare_for_update=prepare_for_finalize,
                 validate_update=validate_finalize,
                 holds=holds,

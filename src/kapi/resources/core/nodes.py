@@ -6,7 +6,7 @@ import re
 
 from kapi.api.addresses import cidr_warnings, parse_cidr, validate_cidr
 from kapi.api.call import Call
-from kapi.api.fields import FieldError, duplicate, forbidden, go_struct, invalid, required
+from kapi.api.fields import FieldError, duplicate, forbidden, go_struct, internal, invalid, required
 from kapi.api.names import dns_label, dns_subdomain
 from kapi.api.objects import Object
 from kapi.patch.apply.fieldset import excluding
@@ -70,12 +70,24 @@ def validate(_: Call, new: Object) -> list[FieldError]:
     if swap is not None and swap <= 0:
         errors.append(invalid("metadata.nodeSwapStatus.capacity", swap, "must be greater than 0"))
     errors += _validate_features(status.get("declaredFeatures") or [])
-    ranges = spec.get("podCIDRs") or []
-    for i, value in enumerate(ranges):
-        errors += validate_cidr(f"spec.podCIDRs[{i}]", value)
-    families = {cidr.family for cidr in map(parse_cidr, ranges) if cidr is not None}
-    if len(ranges) > 2 or (len(ranges) == 2 and len(families) < 2):
-        errors.append(invalid("spec.podCIDRs", ranges, "may specify no more than one CIDR for each IP family"))
+    return errors + _validate_cidrs(spec.get("podCIDRs") or [], "spec.podCIDRs")
+
+
+def _validate_cidrs(ranges: list[str], path: str) -> list[FieldError]:
+    errors = [e for i, value in enumerate(ranges) for e in validate_cidr(f"{path}[{i}]", value)]
+    if len(ranges) < 2:
+        return errors
+    parsed = [parse_cidr(value) for value in ranges]
+    if None in parsed:
+        first = parsed.index(None)
+        why = (
+            f"invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[{first}]: <nil> (invalid CIDR "
+            f"address: {ranges[first]})"
+        )
+        errors.append(internal(path, why))
+    families = {cidr.family for cidr in parsed if cidr is not None}
+    if len(ranges) > 2 or len(families) < 2 or None in parsed:
+        errors.append(invalid(path, ranges, "may specify no more than one CIDR for each IP family"))
     return errors
 
 

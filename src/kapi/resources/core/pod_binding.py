@@ -44,6 +44,8 @@ async def bind(call: Call, store: Store, target: Target, binding: Object, option
         # As upstream, which takes these for its own failure.
         texts = list(dict.fromkeys(map(str, found)))
         raise errors.APIError(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+    if not target.name:
+        raise errors.BadRequest("Name parameter required.")
     key = store.key(target.namespace, target.name)
 
     async def change(entry: Entry | None) -> Decision:

@@ -8,19 +8,35 @@ from kapi.api.objects import Object
 from kapi.resources.core.claim_specs import validate_claim_spec
 from kapi.resources.podspec.context import Context, go_struct
 
-_TEMPLATE_METADATA = frozenset(("annotations", "labels"))
+# What a template says nothing about, in Go's order, and the names that upstream derives from Go's.
+_NOT_IN_TEMPLATES = {
+    "name": "name",
+    "generateName": "generateName",
+    "namespace": "namespace",
+    "selfLink": "selfLink",
+    "uid": "uID",
+    "resourceVersion": "resourceVersion",
+    "generation": "generation",
+    "creationTimestamp": "creationTimestamp",
+    "deletionTimestamp": "deletionTimestamp",
+    "deletionGracePeriodSeconds": "deletionGracePeriodSeconds",
+    "ownerReferences": "ownerReferences",
+    "finalizers": "finalizers",
+    "managedFields": "managedFields",
+}
 
 
 def validate_claim_template(template: Object, path: str) -> list[FieldError]:
-    metadata = template.get("metadata") or {}
-    errors = validate_annotations(metadata.get("annotations") or {}, f"{path}.metadata.annotations")
-    errors += validate_labels(metadata.get("labels") or {}, f"{path}.metadata.labels")
-    errors += [
-        forbidden(f"{path}.metadata.{field}", "cannot be set")
-        for field, value in metadata.items()
-        if value and field not in _TEMPLATE_METADATA
-    ]
+    errors = validate_template_metadata(template.get("metadata") or {}, f"{path}.metadata")
     return errors + validate_claim_spec(template.get("spec") or {}, f"{path}.spec")
+
+
+def validate_template_metadata(metadata: Object, path: str) -> list[FieldError]:
+    """A template of claims has labels and annotations, and nothing else."""
+    errors = validate_annotations(metadata.get("annotations") or {}, f"{path}.annotations")
+    errors += validate_labels(metadata.get("labels") or {}, f"{path}.labels")
+    given = (name for field, name in _NOT_IN_TEMPLATES.items() if metadata.get(field))
+    return errors + [forbidden(f"{path}.{name}", "cannot be set") for name in given]
 
 
 def validate_device_claims(claims: list[Object], context: Context, path: str) -> list[FieldError]:

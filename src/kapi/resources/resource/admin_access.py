@@ -33,21 +33,16 @@ class AdminAccess:
         if refused:
             # As upstream: told together with all else that is wrong.
             validate = self.resource.strategy.validate
-            raise self._invalid(new, refused + (validate(call, new) if validate is not None else []))
+            problems = refused + (validate(call, new) if validate is not None else [])
+            raise Invalid(self.resource.group_kind, new["metadata"].get("name", ""), problems)
         return None
 
     async def begin_update(self, call: Call, new: Object, old: Object, options: WriteOptions) -> Finish | None:
-        refused = await self._refused(new)
-        if refused:
-            validate = self.resource.strategy.validate_update
-            raise self._invalid(new, refused + (validate(call, new, old) if validate is not None else []))
+        """What a claim or a template asks for does not change."""
         return None
 
     async def after_delete(self, call: Call, old: Object, options: DeleteOptions) -> None:
         """What is deleted reaches nothing."""
-
-    def _invalid(self, new: Object, problems: list[FieldError]) -> Invalid:
-        return Invalid(self.resource.group_kind, new["metadata"].get("name", ""), problems)
 
     async def _refused(self, new: Object) -> list[FieldError]:
         requests = (self._claim_spec(new).get("devices") or {}).get("requests") or []

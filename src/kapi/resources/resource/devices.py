@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kapi.api.fields import duplicate, invalid, required, too_long, too_many
-from kapi.api.names import dns_label, dns_subdomain
+from kapi.api.names import dns_subdomain, short_name
 from kapi.api.objects import Object
 from kapi.resources.podspec.scheduling import validate_node_selector
 from kapi.resources.resource.bindings import check_binding_conditions
@@ -118,14 +118,14 @@ def _check_counters(found: Findings, consumptions: list[Object], path: str) -> N
 
 def check_counter_set(found: Findings, holder: Object, path: str, name_field: str) -> None:
     name, counters = holder.get(name_field, ""), holder.get("counters") or {}
-    problems = [invalid(f"{path}.{name_field}", name, e) for e in dns_label(name)]
+    problems = [invalid(f"{path}.{name_field}", name, e) for e in short_name(name)]
     found.declare(*(problems if name else [required(f"{path}.{name_field}")]))
     if not counters:
         found.declare(required(f"{path}.counters"))
     elif len(counters) > 32:
         found.add(too_many(f"{path}.counters", len(counters), 32))
     else:
-        found.declare(*(invalid(f"{path}.counters", key, e) for key in counters for e in dns_label(key)))
+        found.declare(*(invalid(f"{path}.counters", key, e) for key in counters for e in short_name(key)))
 
 
 def check_nodes(found: Findings, holder: Object, path: str, *, empty: str = "must not be empty") -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kapi.api.fields import FieldError, invalid, required, too_long
-from kapi.api.names import dns_label, dns_subdomain, dns_subdomain_caseless, label_key
+from kapi.api.names import dns_label, dns_subdomain, label_key, long_name, long_name_caseless
 from kapi.resources.podspec.volume_sources import validate_driver_name
 
 _IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]*"
@@ -23,7 +23,7 @@ driver_name = validate_driver_name
 def declared_driver_name(name: str, path: str) -> list[FieldError]:
     if not name:
         return [required(path)]
-    errors = [invalid(path, name, e) for e in dns_subdomain_caseless(name)]
+    errors = [invalid(path, name, e) for e in long_name_caseless(name)]
     if len(name) > _DOMAIN:
         errors.append(FieldError("FieldValueTooLong", path, f"may not be more than {_DOMAIN} characters"))
     return errors
@@ -44,7 +44,7 @@ def declared_pool_name(name: str, path: str) -> list[FieldError]:
         if not part:
             errors.append(invalid(path, name, f"segment {i}: must not be empty"))
         else:
-            errors += [invalid(path, part, f"segment {i}: {e}") for e in dns_subdomain(part)]
+            errors += [invalid(path, part, f"segment {i}: {e}") for e in long_name(part)]
     return errors
 
 
@@ -75,7 +75,7 @@ def declared_full_name(name: str, path: str) -> list[FieldError]:
             errors.append(invalid(path, "", "prefix must not be empty"))
         else:
             errors += [too_long(path, _DOMAIN)] if len(domain.encode()) > _DOMAIN else []
-            errors += [invalid(path, domain, f"prefix: {e}") for e in dns_subdomain(domain)]
+            errors += [invalid(path, domain, f"prefix: {e}") for e in long_name(domain)]
         errors += _identifier(rest, path) if rest else [invalid(path, "", "name must not be empty")]
     elif len(parts) == 1:
         why = "a fully qualified name must be a domain and a name separated by a slash"

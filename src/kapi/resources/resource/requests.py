@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kapi.api.fields import FieldError, invalid, required
-from kapi.api.names import dns_subdomain
+from kapi.api.names import dns_subdomain, long_name
 from kapi.api.objects import Object
 from kapi.resources.resource.configurations import check_configuration
 from kapi.resources.resource.findings import Findings
@@ -71,7 +73,7 @@ def _check_request(found: Findings, request: Object, path: str) -> None:
         why = "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set"
         found.add(invalid(path, None, why))
     elif exactly is not None:
-        found.add(*_class_name(exactly, f"{path}.exactly.deviceClassName"))
+        found.add(*_class_name(exactly, f"{path}.exactly.deviceClassName", dns_subdomain))
         _check_wanted(found, exactly, f"{path}.exactly")
     elif found.each(choices, _MOST_CHOICES, f"{path}.firstAvailable", lambda c, p: _check_choice(found, c, p)):
         found.distinct(choices, f"{path}.firstAvailable", lambda choice: choice.get("name"))
@@ -79,13 +81,13 @@ def _check_request(found: Findings, request: Object, path: str) -> None:
 
 def _check_choice(found: Findings, choice: Object, path: str) -> None:
     found.add(*label(choice.get("name", ""), f"{path}.name"))
-    found.declare(*_class_name(choice, f"{path}.deviceClassName"))
+    found.declare(*_class_name(choice, f"{path}.deviceClassName", long_name))
     _check_wanted(found, choice, path)
 
 
-def _class_name(wanted: Object, path: str) -> list[FieldError]:
+def _class_name(wanted: Object, path: str, check: Callable[[str], list[str]]) -> list[FieldError]:
     name = wanted.get("deviceClassName", "")
-    return [invalid(path, name, e) for e in dns_subdomain(name)] if name else [required(path)]
+    return [invalid(path, name, e) for e in check(name)] if name else [required(path)]
 
 
 def _check_wanted(found: Findings, wanted: Object, path: str) -> None:
@@ -101,12 +103,12 @@ def _check_wanted(found: Findings, wanted: Object, path: str) -> None:
 
 def _check_constraint(found: Findings, constraint: Object, names: frozenset[str], path: str) -> None:
     check_references(found, constraint.get("requests"), names, f"{path}.requests")
-    for field in ("matchAttribute", "distinctAttribute"):
-        if constraint.get(field) is not None:
-            found.declare(*declared_full_name(constraint[field], f"{path}.{field}"))
-            return
-    why = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
-    found.add(required(path, why))
+    given = [field for field in ("matchAttribute", "distinctAttribute") if constraint.get(field) is not None]
+    for field in given:
+        found.declare(*declared_full_name(constraint[field], f"{path}.{field}"))
+    if not given:
+        why = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
+        found.add(required(path, why))
 
 
 def check_references(found: Findings, references: list[str] | None, names: frozenset[str], path: str) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from kapi.api.call import Call
 from kapi.api.fields import FieldError, go_struct, invalid
-from kapi.api.names import validate_annotations, validate_labels
 from kapi.api.objects import Object
 from kapi.registry.resource import Resource
 from kapi.registry.strategy import Strategy
+from kapi.resources.podspec.claims import validate_template_metadata
 from kapi.resources.resource.findings import Findings
 from kapi.resources.resource.requests import check_claim, default_claim, drop_unserved
 
@@ -25,16 +25,22 @@ def prepare_for_update(_: Call, new: Object, __: Object) -> None:
 
 
 def validate(_: Call, new: Object) -> list[FieldError]:
-    found = Findings()
-    metadata = new["spec"].get("metadata") or {}
-    found.add(*validate_annotations(metadata.get("annotations") or {}, "spec.metadata.annotations"))
-    found.add(*validate_labels(metadata.get("labels") or {}, "spec.metadata.labels"))
-    check_claim(found, new["spec"].get("spec") or {}, "spec.spec")
-    return found.all
+    return _check(new).all
 
 
 def validate_update(_: Call, new: Object, old: Object) -> list[FieldError]:
-    return [] if new["spec"] == old["spec"] else [invalid("spec", go_struct(new["spec"]), "field is immutable")]
+    if new["spec"] == old["spec"]:
+        return []
+    found = _check(new)
+    found.add(invalid("spec", go_struct(new["spec"]), "field is immutable"))
+    return found.all
+
+
+def _check(template: Object) -> Findings:
+    found, spec = Findings(), template["spec"]
+    found.add(*validate_template_metadata(spec.get("metadata") or {}, "spec.metadata"))
+    check_claim(found, spec.get("spec") or {}, "spec.spec")
+    return found
 
 
 RESOURCE = Resource(

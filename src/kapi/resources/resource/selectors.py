@@ -31,7 +31,7 @@ def check_selectors(found: Findings, selectors: list[Object] | None, path: str) 
 
 def _wrong(expression: str, path: str) -> FieldError | None:
     from kapi.cel.source import CompileError, InstantiationError  # CEL loads slowly, and most servers meet no selector
-    from kapi.cel.types import ANY, BOOL, DYN
+    from kapi.cel.types import ANY, BOOL, DYN, declared_name
 
     try:
         program = _environment().compile(expression)
@@ -41,7 +41,8 @@ def _wrong(expression: str, path: str) -> FieldError | None:
         return invalid(path, expression, f"{error.step} failed: {error}")
     if program.result_type in (ANY, BOOL, DYN):
         return None
-    return invalid(path, expression, f"must evaluate to bool or the unknown type, not {program.result_type}")
+    found = declared_name(program.result_type)
+    return invalid(path, expression, f"must evaluate to bool or the unknown type, not {found}")
 
 
 @lru_cache(maxsize=1)
