@@ -24,6 +24,7 @@ from kapi.server.hooks import HookContext, HookFailed
 from kapi.server.run import PreparedServer
 from kapi.server.signals import stop_on_signals
 from kapi.server.version import version_info
+from kapi.storage.factory import StorageFactory
 from kapi.telemetry.instruments import Instruments
 from kapi.telemetry.log import log
 from kapi.wire import loop
@@ -89,7 +90,7 @@ async def _run(completed: CompletedOptions, on_ready: Callable[[Ready], None] | 
         look_after_encryption(encryption, chain.server)
         chain.server.add_generic_hook("storage-object-count-tracker-hook", look_after)
         try:
-            await _serve(chain.server.prepare_run(), stop, on_ready, began)
+            await _serve(chain.server.prepare_run(), chain.factory, stop, on_ready, began)
         finally:
             await chain.close()
             if encryption is not None:
@@ -112,24 +113,31 @@ async def _open_unless_stopped(completed: CompletedOptions, stop: asyncio.Event)
 
 
 async def _serve(
-    prepared: PreparedServer, stop: asyncio.Event, on_ready: Callable[[Ready], None] | None, began: float
+    prepared: PreparedServer,
+    storage: StorageFactory,
+    stop: asyncio.Event,
+    on_ready: Callable[[Ready], None] | None,
+    began: float,
 ) -> None:
     # What was made so far lives as long as the process: the collector need not look at it again, nor even once.
     gc.freeze()
     gc.set_threshold(*_COLLECT_AFTER)
     gc.enable()
-    announcing = asyncio.create_task(_announce(prepared, on_ready, began))
+    announcing = asyncio.create_task(_announce(prepared, storage, on_ready, began))
     try:
         await prepared.run(stop)
     finally:
         announcing.cancel()
 
 
-async def _announce(prepared: PreparedServer, on_ready: Callable[[Ready], None] | None, began: float) -> None:
+async def _announce(
+    prepared: PreparedServer, storage: StorageFactory, on_ready: Callable[[Ready], None] | None, began: float
+) -> None:
     life = prepared.config.lifecycle
     await life.serving.wait()
     for hook in prepared.post_start_hooks:
         await hook.done.wait()
+    await storage.served_from_now()
     listener = life.listeners[0]
     seconds = time.monotonic() - began
     log.info("ready", seconds=round(seconds, 3))

@@ -50,7 +50,8 @@ async def watch(call: Call, endpoint: Endpoint) -> Response:
     scope, fields = narrowed_scope(call, endpoint, options.fields)
     objects = endpoint.store.objects
     with storage_errors(endpoint.resource.group_resource):
-        feed = await objects.feed(scope, newest=wanted is None and options.initial_events is True)
+        newest = wanted is None and options.initial_events is True
+        feed = await objects.feed(scope, newest=newest, after=wanted)
     watching = Watching(call, endpoint, form, options, feed)
     watching.scope = scope
     watching.selects = selects(options, fields)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kapi.api.clock import Clock
 from kapi.api.gvk import GroupResource
+from kapi.api.objects import Revision
 from kapi.storage import kv
 from kapi.storage.cacher.cacher import Cacher
 from kapi.storage.cacher.entry import EntryMaker, Shape
@@ -46,6 +48,13 @@ class StorageFactory:
         self._resources: dict[str, GroupResource] = {}  # by path, the first that was stored there
         self._cachers: dict[GroupResource, Cacher] = {}
         self._passing: dict[ObjectStore, GroupResource] = {}
+        self._origins: dict[kv.KV, Revision] = {}
+
+    async def served_from_now(self) -> None:
+        """Clients come from here on: a cache that is filled later is no reason to tell them that they are late."""
+        for engine in {self._engine(resource) for resource in self._resources.values()}:
+            with contextlib.suppress(kv.StorageError):
+                self._origins[engine] = await engine.revision()
 
     @property
     def stores(self) -> Iterable[tuple[GroupResource, ObjectStore]]:
@@ -106,7 +115,14 @@ class StorageFactory:
         cached = self._config.watch_cache and size != 0
         root = self._config.root.rstrip("/")
         return ObjectStore(
-            engine, cacher, ttl=ttl, cached=cached, is_stale=is_stale, root=root, raw=self._engine(resource)
+            engine,
+            cacher,
+            ttl=ttl,
+            cached=cached,
+            is_stale=is_stale,
+            root=root,
+            raw=self._engine(resource),
+            origins=self._origins,
         )
 
     async def retire(self, store: ObjectStore) -> None:

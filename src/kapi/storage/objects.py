@@ -7,9 +7,10 @@ optimistic: computed from the newest state known here, compared by the engine, c
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
 from kapi.api.objects import Object, Revision
@@ -82,7 +83,8 @@ class ObjectStore:
     """The objects under one prefix. `ttl` is the seconds that an object lives; 0 means for good.
 
     `is_stale` is given where the form of stored values may change, as encryption's does: no update keeps an old one.
-    `raw` is the engine below what changes values on their way in and out, if anything does.
+    `raw` is the engine below what changes values on their way in and out, if anything does; `origins` are the revisions
+    of the engines when they began to be served.
     """
 
     def __init__(
@@ -95,9 +97,11 @@ class ObjectStore:
         is_stale: IsStale | None = None,
         root: str = "",
         raw: kv.KV | None = None,
+        origins: Mapping[kv.KV, Revision] = MappingProxyType({}),
     ) -> None:
         self._kv = store
         self._raw = raw or store
+        self._origins = origins
         self.cacher = cacher
         self._ttl = ttl
         self._cached = cached
@@ -320,17 +324,24 @@ class ObjectStore:
         """How many objects there are: as many as the cache holds, or the store."""
         return len(self.cacher) if self._cached and self.cacher.ready else await self._kv.count(self.prefix)
 
-    async def feed(self, scope: str, *, newest: bool) -> Feed:
+    async def feed(self, scope: str, *, newest: bool, after: Revision | None = None) -> Feed:
         """Where a watch takes its events from; `newest` when it must begin with the store's newest state."""
         if self._cached:
             try:
                 await self.cacher.started(FILL_SECONDS)
-                if not newest or await self.catch_up():
+                if not self._precedes_cache(after) and (not newest or await self.catch_up()):
                     return CachedFeed(self.cacher, scope)
             except NotReady:
                 if not self.cacher.unreadable:
                     raise
         return DirectFeed(self._kv, self.cacher.make_entry, scope)
+
+    def _precedes_cache(self, after: Revision | None) -> bool:
+        """Whether only the engine knows what came after: the cache was filled since, when it was first asked for."""
+        if not after or self.cacher.fills != 1 or after >= self.cacher.window.floor:
+            return False
+        origin = self._origins.get(self._raw)
+        return origin is not None and origin <= after and not self.cacher.window.trimmed
 
     def changes(self, scope: str, told: Told, began: Callable[[], None]) -> Changes:
         """Every change of a key, or below a prefix, by the bytes that are stored: no cache is filled for it."""

@@ -61,6 +61,7 @@ class CacheEvent:
 class Window:
     def __init__(self, floor: Revision, capacity: int = LOWEST_CAPACITY) -> None:
         self.floor = floor  # everything later than this is here
+        self.trimmed = False  # whether there were older events
         self.capacity = max(capacity, LOWEST_CAPACITY)
         self._events: list[CacheEvent] = []
         self._revisions: list[Revision] = []
@@ -96,4 +97,5 @@ class Window:
     def _trim(self, count: int) -> None:
         if count > 0:
             self.floor = self._revisions[count - 1]
+            self.trimmed = True
             del self._events[:count], self._revisions[:count]
