@@ -11,8 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import orjson
-
 from kapi.api.gated import SWITCHES
 
 NEWEST, OLDEST = 37, 34  # the minor versions that can be emulated: this one and three before
@@ -32,6 +30,8 @@ class Gate(NamedTuple):
 @cache
 def _histories() -> dict[str, tuple[bool, list[tuple[int, bool, str, bool]]]]:
     """By name: whether it concerns API servers, and from which minor version on it is what."""
+    import orjson  # what only asks for help need not wait for it
+
     data = orjson.loads((Path(__file__).parent / "data" / "feature_gates.json").read_bytes())
     return {name: (gate["server"], gate["history"]) for name, gate in data.items()}
 
