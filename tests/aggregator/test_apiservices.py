@@ -68,3 +68,10 @@ def test_what_an_api_service_may_not_say(client: Client, spec: dict[str, object]
     status, answer = client.call("POST", PATH, service("bad.example.com", **spec))
     assert status == 422
     assert message in answer["message"]
+
+
+def test_an_api_services_name_is_part_of_its_metadata(client: Client) -> None:
+    body = service("bad.example.com", version="v2")
+    body["metadata"]["labels"] = {"a": "not a value!"}
+    _, answer = client.call("POST", PATH, body)
+    assert [cause["field"] for cause in answer["details"]["causes"]] == ["metadata.name", "metadata.labels"]

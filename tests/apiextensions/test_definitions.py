@@ -141,10 +141,10 @@ def test_defaults_of_an_embedded_resource_are_written_without_what_its_metadata_
 
 def test_the_name_is_made_of_plural_and_group(group: Any) -> None:
     body = group.definition()
-    body["metadata"]["name"] = f"bars.{group.name}"
-    assert group.call("POST", DEFINITIONS, body).problems == [
-        f'metadata.name: Invalid value: "bars.{group.name}": must be spec.names.plural+"."+spec.group'
-    ]
+    body["metadata"] = {"name": f"bars.{group.name}", "labels": {"a": "not a value!"}}
+    problem, of_labels = group.call("POST", DEFINITIONS, body).problems
+    assert problem == f'metadata.name: Invalid value: "bars.{group.name}": must be spec.names.plural+"."+spec.group'
+    assert of_labels.startswith("metadata.labels: ")
 
 
 def test_scope_and_kind_are_fixed_once_established(group: Any) -> None:

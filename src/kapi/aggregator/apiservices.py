@@ -53,15 +53,23 @@ def prepare_for_status_update(_: Call, new: Object, old: Object) -> None:
         copy_field(new["metadata"], old["metadata"], field)
 
 
+def validate_name_of(new: Object) -> Callable[[str], list[str]]:
+    """An APIService is named after what it serves."""
+    spec = new.get("spec") or {}
+    wanted = f"{spec.get('version', '')}.{spec.get('group', '')}"
+
+    def problems(name: str) -> list[str]:
+        if name == wanted:
+            return []
+        return path_segment(name) or [f'must be `spec.version+"."+spec.group`: "{wanted}"']
+
+    return problems
+
+
 def validate(_: Call, new: Object) -> list[FieldError]:
-    spec, metadata = new.get("spec") or {}, new["metadata"]
+    spec = new.get("spec") or {}
     group, version = spec.get("group", ""), spec.get("version", "")
     errors: list[FieldError] = []
-    name = f"{version}.{group}"
-    for field in ("generateName", "name"):
-        given = metadata.get(field)
-        if given and given != name:
-            errors.append(invalid(f"metadata.{field}", given, f'must be `spec.version+"."+spec.group`: "{name}"'))
     if not group and version != "v1":
         errors.append(required("spec.group", "only v1 may have an empty group and it better be legacy kube"))
     if group:
@@ -101,7 +109,14 @@ def _validate_service(spec: Object) -> list[FieldError]:
 
 
 def validate_update(call: Call, new: Object, _: Object) -> list[FieldError]:
-    return validate(call, new)
+    problems, metadata = validate_name_of(new), new["metadata"]
+    errors = [
+        invalid(f"metadata.{field}", metadata[field], e)
+        for field in ("generateName", "name")
+        if metadata.get(field)
+        for e in problems(metadata[field])
+    ]
+    return errors + validate(call, new)
 
 
 def validate_status(_: Call, new: Object, __: Object) -> list[FieldError]:
@@ -141,7 +156,7 @@ def resource(clock: Clock) -> Resource:
             prepare_for_update=keep_status,
             validate=validate,
             validate_update=validate_update,
-            validate_name=path_segment,
+            validate_name_of=validate_name_of,
             unconditional_update=False,
             reset=excluding("status"),
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kapi.api.call import Call
 from kapi.api.objects import Object
 from kapi.apiextensions.definition import FINALIZER, condition, is_true
-from kapi.apiextensions.validation import validate, validate_status_update, validate_update
+from kapi.apiextensions.validation import validate, validate_name_of, validate_status_update, validate_update
 from kapi.apiextensions.warnings import warnings
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource
@@ -100,6 +100,7 @@ RESOURCE = Resource(
         default=default,
         prepare_for_create=prepare_for_create,
         validate=validate,
+        validate_name_of=validate_name_of,
         prepare_for_update=prepare_for_update,
         validate_update=validate_update,
         warnings=warnings,

@@ -6,7 +6,7 @@ Upstream moves what all versions have in common to the top of the spec before it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,14 +41,18 @@ _ROOT_KEYS = frozenset(
 
 
 def validate(_: Call, new: Object) -> list[FieldError]:
+    return _validate_spec(new, None) + _validate_rest(new, None)
+
+
+def validate_name_of(new: Object) -> Callable[[str], list[str]]:
+    """A definition is named after what it defines."""
     spec = new["spec"]
-    errors: list[FieldError] = []
     wanted = f"{spec['names'].get('plural', '')}.{spec.get('group', '')}"
-    for field in ("generateName", "name"):
-        name = new["metadata"].get(field)
-        if name and name != wanted:
-            errors.append(invalid(f"metadata.{field}", name, 'must be spec.names.plural+"."+spec.group'))
-    return errors + _validate_spec(new, None) + _validate_rest(new, None)
+
+    def problems(name: str) -> list[str]:
+        return dns_subdomain(name) + ([] if name == wanted else ['must be spec.names.plural+"."+spec.group'])
+
+    return problems
 
 
 def validate_update(_: Call, new: Object, old: Object) -> list[FieldError]:

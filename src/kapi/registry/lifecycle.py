@@ -52,11 +52,12 @@ def before_create(call: Call, resource: Resource, new: Object, now: float) -> No
     found = validate_object_meta(
         metadata,
         namespaced=resource.names.namespaced,
-        validate_name=strategy.validate_name,
+        validate_name=strategy.validate_name if strategy.validate_name_of is None else strategy.validate_name_of(new),
         any_finalizer=strategy.any_finalizer,
     )
     if strategy.validate is not None:
-        found += strategy.validate(call, new)
+        others = strategy.validate(call, new)
+        found = others if others and strategy.metadata_last else found + others
     name = metadata.get("name", "")
     if not found and name:
         found = [invalid("metadata.name", name, e) for e in path_segment(name)]

@@ -31,6 +31,9 @@ class Strategy:
     canonicalize: Callable[[Object], None] | None = None
     warnings: Callable[[Call, Object, Object | None], list[str]] | None = None  # new, old
     validate_name: Callable[[str], list[str]] = dns_subdomain
+    # What a new object's names must be, where its other fields tell; in place of validate_name.
+    validate_name_of: Callable[[Object], Callable[[str], list[str]]] | None = None
+    metadata_last: bool = False  # a new object's metadata is looked at only when all else is valid
     any_finalizer: bool = False  # also those without a domain
     create_on_update: bool = False
     unconditional_update: bool = True

@@ -123,6 +123,16 @@ def test_a_review_of_nothing_or_nobody_is_invalid(admin, kind, spec, message):
     assert message in answer["message"]
 
 
+def test_a_review_is_told_all_that_is_wrong_with_it_in_order(admin):
+    spec = {**asks(labelSelector={}), "nonResourceAttributes": {"path": "/x"}}
+    _, answer = review(admin, "SubjectAccessReview", spec, "")
+    assert [cause["field"] for cause in answer["details"]["causes"]] == [
+        "spec",
+        "spec.user",
+        "spec.resourceAttributes.labelSelector.requirements",
+    ]
+
+
 @pytest.mark.parametrize(
     ("metadata", "code"),
     [({"uid": "x", "labels": {}, "deletionTimestamp": "2026-01-01T00:00:00Z"}, 201), ({"generation": 2}, 422)],

@@ -114,6 +114,14 @@ def test_a_signers_bundle_is_named_after_it(cluster: Any) -> None:
     ]
 
 
+def test_the_prefix_of_a_bundles_name_is_checked_too(cluster: Any) -> None:
+    metadata = {"generateName": "a" * 260}
+    body = {"kind": "ClusterTrustBundle", "metadata": metadata, "spec": {"trustBundle": ""}}
+    assert cluster.problems(BUNDLES, body)[0] == (
+        f'metadata.generateName: Invalid value: "{"a" * 260}": must be no more than 253 characters'
+    )
+
+
 def test_a_trust_anchor_stands_on_lines_of_its_own(cluster: Any) -> None:
     anchor = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n"
     body = {"kind": "ClusterTrustBundle", "spec": {"trustBundle": f"garbage{anchor}"}}

@@ -35,6 +35,15 @@ def test_an_event_is_in_the_namespace_of_what_it_is_about(api: Any) -> None:
     ]
 
 
+def test_the_metadata_is_looked_at_once_the_event_makes_sense(api: Any) -> None:
+    metadata = {"name": "e", "labels": {"a": "not a value!"}}
+    elsewhere = {"kind": "Pod", "name": "p", "namespace": "elsewhere"}
+    [problem] = api.create(OLD, old_event(api, metadata=metadata, involvedObject=elsewhere)).problems
+    assert problem.startswith("involvedObject.namespace: ")
+    [problem] = api.create(OLD, old_event(api, metadata=metadata)).problems
+    assert problem.startswith("metadata.labels: ")
+
+
 def test_the_newer_api_is_strict_where_the_older_is_not(api: Any) -> None:
     assert api.create(OLD, old_event(api, type="Odd")).status == 201
     wrong = api.create(NEW, new_event(api, metadata={"name": "f"}, type="Odd", deprecatedCount=3))

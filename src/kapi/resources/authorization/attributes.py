@@ -41,14 +41,18 @@ def refuse(found: list[FieldError]) -> None:
         raise errors.Invalid(GroupKind(GROUP, ""), "", found)
 
 
-def validate_attributes(spec: Object) -> list[FieldError]:
+def validate_attributes(spec: Object, *, subject: bool) -> list[FieldError]:
+    """What is asked about, and on behalf of whom if the review names a `subject`."""
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    found: list[FieldError] = []
     if (resource is None) == (path is None):
-        return [invalid("spec", None if path is None else _go_path(path), _ONE_OF)]
-    return _validate_resource(resource) if resource is not None else []
+        found.append(invalid("spec", None if path is None else _go_path(path), _ONE_OF))
+    if subject:
+        found += _validate_subject(spec)
+    return found + _validate_resource(resource or {})
 
 
-def validate_subject(spec: Object) -> list[FieldError]:
+def _validate_subject(spec: Object) -> list[FieldError]:
     if spec.get("user") or spec.get("groups"):
         return []
     return [invalid("spec.user", "", "at least one of user or group must be specified")]

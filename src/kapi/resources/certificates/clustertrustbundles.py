@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kapi.api.call import Call
 from kapi.api.fields import FieldError, invalid, too_long
 from kapi.api.objects import Object
@@ -19,8 +21,15 @@ def validate(_: Call, new: Object) -> list[FieldError]:
     return _validate(new, None)
 
 
+def validate_name_of(new: Object) -> Callable[[str], list[str]]:
+    signer = new["spec"].get("signerName", "")
+    return lambda name: wrong_with_bundle_name(name, signer)
+
+
 def validate_update(_: Call, new: Object, old: Object) -> list[FieldError]:
-    errors = _validate(new, old)
+    name = new["metadata"].get("name", "")
+    errors = [invalid("metadata.name", name, e) for e in validate_name_of(new)(name)]
+    errors += _validate(new, old)
     signer = new["spec"].get("signerName", "")
     if signer != old["spec"].get("signerName", ""):
         errors.append(invalid("spec.signerName", signer, "field is immutable"))
@@ -29,10 +38,7 @@ def validate_update(_: Call, new: Object, old: Object) -> list[FieldError]:
 
 def _validate(new: Object, old: Object | None) -> list[FieldError]:
     signer, bundle = new["spec"].get("signerName", ""), new["spec"].get("trustBundle", "")
-    name = new["metadata"].get("name", "")
-    errors = [invalid("metadata.name", name, e) for e in wrong_with_bundle_name(name, signer)] if name else []
-    if signer:
-        errors += validate_signer_name(signer, "spec.signerName")
+    errors = validate_signer_name(signer, "spec.signerName") if signer else []
     if old is None or old["spec"].get("trustBundle") != bundle:
         errors += _validate_bundle(bundle, "spec.trustBundle")
     return errors
@@ -87,7 +93,7 @@ RESOURCE = Resource(
     strategy=Strategy(
         validate=validate,
         validate_update=validate_update,
-        validate_name=lambda _: [],
+        validate_name_of=validate_name_of,
         unconditional_update=False,
     ),
     columns=(NAME, Column("SignerName", lambda bundle: bundle["spec"].get("signerName") or "<none>")),

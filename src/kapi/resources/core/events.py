@@ -182,6 +182,7 @@ COLUMNS = (
 
 STRATEGY = Strategy(
     any_finalizer=True,
+    metadata_last=True,
     validate=validate,
     validate_update=validate_update,
     validate_name=path_segment,
