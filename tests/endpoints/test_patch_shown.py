@@ -31,6 +31,11 @@ def test_what_a_merge_left_alone_is_written_as_a_struct_and_what_it_went_through
     )
 
 
+def test_text_is_escaped_as_go_escapes_it_for_html() -> None:
+    new = {"data": {"a": "1 < 2 && 3 > 2"}}
+    assert shown(new, None, None) == r'{"data":{"a":"1 \u003c 2 \u0026\u0026 3 \u003e 2"}}'
+
+
 def test_the_structs_of_api_services_are_written_in_their_order_too() -> None:
     service = type_of("apiregistration.k8s.io", "v1", "APIService")
     new = {

@@ -130,6 +130,16 @@ def test_what_is_applied_and_does_not_convert_is_told_by_the_converter(config_ma
     )
 
 
+def test_a_refused_strategic_merge_is_shown_without_the_lists_that_it_merged_in_order(config_maps: ConfigMaps) -> None:
+    config_maps.client.create(config_maps.path, {"metadata": {"name": "a"}})
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": 5, "uid": "u"}
+    metadata = {"$setElementOrder/ownerReferences": [{"uid": "u"}], "ownerReferences": [owner], "labels": {"a": "b"}}
+    refused = patch(config_maps, {"metadata": metadata}, STRATEGIC)
+    assert refused.body["message"] == (
+        ' "" is invalid: patch: Invalid value: "map[metadata:map[labels:map[a:b]]]": cannot convert int64 to string'
+    )
+
+
 def test_numbers_that_are_not_read_from_json_run_over(config_maps: ConfigMaps) -> None:
     path = config_maps.path.replace("/api/v1/", "/apis/apps/v1/").replace("configmaps", "deployments")
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}

@@ -142,6 +142,7 @@ def test_what_is_no_set_is_refused(written: Any) -> None:
 def test_paths_are_printed_as_messages_show_them() -> None:
     path = ("f:spec", "f:containers", 'k:{"name":"x\\"y","port":80}', "f:args", 'v:"z"', "i:3")
     assert fieldset.path_text(path) == '.spec.containers[name="x\\"y",port=80].args[="z"][3]'
+    assert fieldset.path_text(('k:{"name":["x",{"a":1}]}',)) == '[name=["x",a=1]]'
 
 
 def test_a_filter_excludes_fields_and_all_below() -> None:

@@ -142,6 +142,12 @@ def test_a_replaced_field_takes_the_whole_patch() -> None:
         ({"$retainKeys": "x"}, 400, "invalid patch format of retainKeys"),
         ({"$retainKeys": ["x"], "containers": []}, 400, "invalid patch format of retainKeys"),
         ({"$setElementOrder/containers": "x"}, 500, "expected a []interface {}, but received a string"),
+        (
+            {"$setElementOrder/containers": [{"name": "c"}], "containers": None},
+            500,
+            "expected a []interface {}, but received a %!s(<nil>)",
+        ),
+        ({"$setElementOrder/containers": [{"name": "c"}, []]}, 500, "value for key 1 is not a map"),
         ({"$setElementOrderX": ["x"]}, 400, "invalid patch format of setElementOrder list"),
         ({"$deleteFromPrimitiveList": ["x"]}, 400, "invalid patch format of primitive list"),
         (

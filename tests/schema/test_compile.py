@@ -120,6 +120,8 @@ def test_no_more_unknown_fields_are_kept_than_upstream_keeps() -> None:
             "array into Go struct field ResourceQuotaSpec.spec.hard of type v1.ResourceList",
         ),
         ("Secret", {"data": {"a": 1}}, "number into Go struct field Secret.data of type []uint8"),
+        ("Secret", {"data": {"a": [1, "x"]}}, "string into Go struct field Secret.data of type uint8"),
+        ("Secret", {"data": {"a": [256]}}, "number 256 into Go struct field Secret.data of type uint8"),
         (
             "PersistentVolume",
             {"spec": {"accessModes": [7]}},
@@ -135,6 +137,12 @@ def test_no_more_unknown_fields_are_kept_than_upstream_keeps() -> None:
 )
 def test_a_value_of_the_wrong_type_is_named_as_go_names_it(kind: str, value: Any, message: str) -> None:
     assert mismatch(kind, value) == f"json: cannot unmarshal {message}"
+
+
+def test_the_values_of_a_named_list_are_plain_strings() -> None:
+    assert mismatch("SubjectAccessReview", {"spec": {"extra": {"k": ["v", {}]}}}, "authorization.k8s.io") == (
+        "json: cannot unmarshal object into Go struct field SubjectAccessReviewSpec.spec.extra of type string"
+    )
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,12 @@ from kapi.schema.types import Type
 # What of a value a patch went through: by key or index. None: it left the value alone; True: it gave the value.
 Touched: TypeAlias = "dict[str, Touched] | bool | None"
 
+# As Go writes JSON for HTML; none of these stands outside a string.
+_ESCAPED = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
+
 
 def shown(new: Any, touched: Touched, schema: Type | None) -> str:
-    return orjson.dumps(_written(new, touched, schema)).decode()
+    return orjson.dumps(_written(new, touched, schema)).decode().translate(_ESCAPED)
 
 
 def touched_by_merge(patch: Any) -> Touched:

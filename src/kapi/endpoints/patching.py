@@ -92,6 +92,7 @@ class Patching:
         self._doubled: list[str] = []  # the same of an applied configuration, judged once it has been applied
         # As upstream: only what is no JSON or YAML at all is refused before the object has been found.
         self._refusal: errors.APIError | None = None
+        self._live: Object = {}  # what is patched, as long as that may fail
         self._patch = self._parse_config(body) if kind == CONTENT_TYPES["apply"] else self._parse_patch(body)
         if call.audit is not None:
             call.audit.request_patch(self._patch)
@@ -174,6 +175,7 @@ class Patching:
             return json_patch.apply(live, self._patch)
         if self._kind == CONTENT_TYPES["merge"]:
             return merge_patch.apply(copied(live), self._patch)
+        self._live = live
         merged = strategic_merge.apply(live, self._patch, self._endpoint.resource.schema)
         for field in ("kind", "apiVersion"):
             if not isinstance(merged.get(field, ""), str | None):
@@ -319,7 +321,7 @@ class Patching:
 
     def _shown(self, new: Any) -> str:
         if self._kind == CONTENT_TYPES["strategic"]:
-            return go_format(self._patch)
+            return go_format(strategic_merge.rest(self._live, self._patch or {}, self._endpoint.resource.schema))
         from kapi.endpoints.patch_shown import shown, touched_by_merge, touched_by_operations  # for refusals alone
 
         by_operations = self._kind == CONTENT_TYPES["json"]

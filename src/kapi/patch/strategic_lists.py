@@ -16,7 +16,8 @@ from kapi.patch.values import go_format, go_type
 
 
 def bad_type(wanted: str, value: Any) -> StrategicMergeError:
-    return StrategicMergeError(f"expected a {wanted}, but received a {go_type(value)}")
+    given = "%!s(<nil>)" if value is None else go_type(value)  # a verb of Go's that nil does not fit
+    return StrategicMergeError(f"expected a {wanted}, but received a {given}")
 
 
 def of_objects(*lists: list[Any]) -> bool:
@@ -124,6 +125,10 @@ def check_order(patch: list[Any], order: list[Any], merge_key: str) -> None:
 
 def reordered(merged: list[Any], order: list[Any], server_order: list[Any], merge_key: str) -> list[Any]:
     """The merged list: elements named in `order` in that order, the others as the server had them, interleaved."""
+    if merge_key:
+        for index, each in enumerate(order):
+            if not isinstance(each, dict):
+                raise StrategicMergeError(f"value for key {index} is not a map")
     ranks = _ranks(order, merge_key)
     server = _ranks(server_order, merge_key)
     pairs = list(zip(_identities(merged, merge_key), merged, strict=True))

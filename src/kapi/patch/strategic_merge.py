@@ -24,6 +24,13 @@ def apply(document: Object, patch: Object | None, type: Type) -> Object:
     return _merge_objects(copied(document), copied(patch or {}), Meta(type))
 
 
+def rest(document: Object, patch: Object, type: Type) -> Object:
+    """What is left of a patch that was applied: as upstream, which takes ordered lists out as it merges them."""
+    left = copied(patch)
+    _merge_objects(copied(document), left, Meta(type))
+    return left
+
+
 def _merge_objects(original: Object, patch: Object, meta: Meta) -> Object:
     if DIRECTIVE in patch:
         return _whole(patch)

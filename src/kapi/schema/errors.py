@@ -7,6 +7,7 @@ from typing import Any
 from kapi.schema.types import GoField
 
 _CONTAINERS = ("[]", "map[")
+_NAMED_LISTS = ("v1.ExtraValue",)  # of plain strings
 _KINDS: dict[type, str] = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
 
 
@@ -34,7 +35,8 @@ class TypeMismatch(Exception):
     def inside(self, struct: str, go: GoField | None, field: str) -> None:
         if not self._struct and self._go_type == "string" and go is not None and go.type.startswith(_CONTAINERS):
             # The strings of a list may be of a named type, which only the list's field tells.
-            self._go_type = go.type.rpartition("]")[2]
+            named = go.type.rpartition("]")[2]
+            self._go_type = self._go_type if named in _NAMED_LISTS else named
         # Bottom up: the innermost struct gives its name, every one its field.
         self._struct = self._struct or struct
         self._path[:0] = [*(go.via if go is not None else ()), field]

@@ -108,4 +108,8 @@ def describe(element: str) -> str:
 def _shown(value: Any) -> str:
     if isinstance(value, str):
         return go_quote(value)
+    if isinstance(value, list):
+        return "[" + ",".join(map(_shown, value)) + "]"
+    if isinstance(value, dict):
+        return "".join(f"{name}={_shown(item)}" for name, item in value.items())
     return "null" if value is None else go_format(value)
