@@ -130,6 +130,12 @@ def test_what_is_applied_and_does_not_convert_is_told_by_the_converter(config_ma
     )
 
 
+def test_what_is_applied_without_metadata_has_no_name(config_maps: ConfigMaps) -> None:
+    refused = patch(config_maps, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": None}, APPLY)
+    assert refused.status == 400
+    assert refused.body["message"].endswith("was undeterminable: name must be provided")
+
+
 def test_a_refused_strategic_merge_is_shown_without_the_lists_that_it_merged_in_order(config_maps: ConfigMaps) -> None:
     config_maps.client.create(config_maps.path, {"metadata": {"name": "a"}})
     owner = {"apiVersion": "v1", "kind": "Pod", "name": 5, "uid": "u"}

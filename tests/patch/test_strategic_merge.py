@@ -139,6 +139,8 @@ def test_a_replaced_field_takes_the_whole_patch() -> None:
         ({"containers": [{"$patch": "merge"}]}, 500, "merging lists cannot yet be specified in the patch"),
         ({"containers": [["x"]]}, 500, "list element types are not identical: [[map[image:i name:a]] [[x]]]"),
         ({"$patch": "merge"}, 500, "unknown patch type: merge in map: map[$patch:merge]"),
+        ({"$patch": 5}, 500, "unknown patch type: %!s(int64=5) in map: map[$patch:5]"),
+        ({"$patch": None}, 500, "unknown patch type: %!s(<nil>) in map: map[$patch:<nil>]"),
         ({"$retainKeys": "x"}, 400, "invalid patch format of retainKeys"),
         ({"$retainKeys": ["x"], "containers": []}, 400, "invalid patch format of retainKeys"),
         ({"$setElementOrder/containers": "x"}, 500, "expected a []interface {}, but received a string"),

@@ -20,6 +20,16 @@ def bad_type(wanted: str, value: Any) -> StrategicMergeError:
     return StrategicMergeError(f"expected a {wanted}, but received a {given}")
 
 
+def unknown_directive(patch: Object) -> StrategicMergeError:
+    directive = patch[DIRECTIVE]
+    shown = go_format(directive)
+    if directive is None:
+        shown = "%!s(<nil>)"
+    elif isinstance(directive, (bool, int, float)):
+        shown = f"%!s({go_type(directive)}={shown})"
+    return StrategicMergeError(f"unknown patch type: {shown} in map: {go_format(patch)}")
+
+
 def of_objects(*lists: list[Any]) -> bool:
     """Whether the elements are objects; they must be all of one type, and no lists."""
     first: str | None = None
@@ -74,7 +84,7 @@ def follow_directives(original: list[Any], patch: list[Object], merge_key: str) 
         elif directive == "merge":
             raise StrategicMergeError("merging lists cannot yet be specified in the patch")
         else:
-            raise StrategicMergeError(f"unknown patch type: {go_format(directive)} in map: {go_format(item)}")
+            raise unknown_directive(item)
     if replace:
         return plain, []
     return [each for each in original if merge_key not in each or identity(each[merge_key]) not in gone], plain

@@ -119,6 +119,8 @@ def _owned_by(config: Object, shape: Shape, by: Applier) -> Fields:
 
 def _created(config: Object, shape: Shape, by: Applier) -> Object:
     result = copied(config)
+    if result.get("metadata") is None:
+        result["metadata"] = {}
     fields = strip(_owned_by(config, shape, by))
     me = managed.applier(by.manager, by.subresource)
     managed.store(result, {me: Owned(fields, by.api_version, by.now)} if fields else {})
