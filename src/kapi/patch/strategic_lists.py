@@ -12,11 +12,13 @@ from typing import Any
 from kapi.api.objects import Object
 from kapi.patch.errors import StrategicMergeError
 from kapi.patch.strategic_meta import DIRECTIVE
-from kapi.patch.values import go_format, go_type
+from kapi.patch.values import go_format, go_string, go_type
 
 
 def bad_type(wanted: str, value: Any) -> StrategicMergeError:
-    return StrategicMergeError(f"expected a {wanted}, but received a {go_type(value)}")
+    return StrategicMergeError(
+        f"expected a {wanted}, but received a {go_string(None) if value is None else go_type(value)}"
+    )
 
 
 def of_objects(*lists: list[Any]) -> bool:
@@ -73,7 +75,7 @@ def follow_directives(original: list[Any], patch: list[Object], merge_key: str) 
         elif directive == "merge":
             raise StrategicMergeError("merging lists cannot yet be specified in the patch")
         else:
-            raise StrategicMergeError(f"unknown patch type: {go_format(directive)} in map: {go_format(item)}")
+            raise StrategicMergeError(f"unknown patch type: {go_string(directive)} in map: {go_format(item)}")
     if replace:
         return plain, []
     return [each for each in original if merge_key not in each or identity(each[merge_key]) not in gone], plain
@@ -139,6 +141,9 @@ def _identities(items: list[Any], merge_key: str) -> list[Any]:
 def _ranks(items: list[Any], merge_key: str) -> dict[Any, int]:
     """The first place of each element."""
     ranks: dict[Any, int] = {}
+    for index, item in enumerate(items if merge_key else ()):
+        if not isinstance(item, dict):
+            raise StrategicMergeError(f"value for key {index} is not a map")
     for index, each in enumerate(_identities(items, merge_key)):
         ranks.setdefault(each, index)
     return ranks

@@ -13,7 +13,7 @@ from kapi.patch import strategic_lists as lists
 from kapi.patch.errors import StrategicMergeError
 from kapi.patch.merge_patch import without_nulls
 from kapi.patch.strategic_meta import DIRECTIVE, DeleteFrom, Meta, SetOrder, without_directives
-from kapi.patch.values import copied, go_format
+from kapi.patch.values import copied, go_format, go_string
 from kapi.schema.types import Type
 
 _RETAIN_KEYS = "$retainKeys"
@@ -43,7 +43,7 @@ def _whole(patch: Object) -> Object:
         return {key: value for key, value in patch.items() if key != DIRECTIVE}
     if directive == "delete":
         return {}
-    raise StrategicMergeError(f"unknown patch type: {go_format(directive)} in map: {go_format(patch)}")
+    raise StrategicMergeError(f"unknown patch type: {go_string(directive)} in map: {go_format(patch)}")
 
 
 def _retain_keys(original: Object, patch: Object) -> None:

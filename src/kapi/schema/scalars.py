@@ -105,9 +105,17 @@ def _bytes(value: Any, problems: list[str]) -> str:
             return b64encode(binascii.a2b_base64(value, strict_mode=True)).decode()
         except ValueError:
             return _lenient_base64(value)
-    if value.__class__ is list and all(item.__class__ is int and 0 <= item <= 255 for item in value):
-        return b64encode(bytes(value)).decode()
+    if value.__class__ is list:
+        return b64encode(bytes(map(_byte, value))).decode()
     raise TypeMismatch(value, "[]uint8")
+
+
+def _byte(value: Any) -> int:
+    if value.__class__ is int and 0 <= value <= 255:
+        return int(value)
+    if value is None:
+        return 0
+    raise _no_integer(value, "uint8")
 
 
 def _lenient_base64(text: str) -> str:
