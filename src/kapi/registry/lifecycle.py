@@ -7,7 +7,7 @@ import random
 from kapi.api import errors
 from kapi.api.call import Call
 from kapi.api.clock import rfc3339
-from kapi.api.fields import invalid
+from kapi.api.fields import FieldError, invalid
 from kapi.api.gvk import GroupKind
 from kapi.api.names import path_segment
 from kapi.api.objects import Object
@@ -49,20 +49,26 @@ def before_create(call: Call, resource: Resource, new: Object, now: float) -> No
     give_name(metadata)
     if strategy.prepare_for_create is not None:
         strategy.prepare_for_create(call, new)
-    found = validate_object_meta(
-        metadata,
-        namespaced=resource.names.namespaced,
-        validate_name=strategy.validate_name,
-        any_finalizer=strategy.any_finalizer,
-    )
+    found = [] if strategy.metadata_last else _metadata_errors(resource, metadata)
     if strategy.validate is not None:
         found += strategy.validate(call, new)
+    if strategy.metadata_last and not found:
+        found = _metadata_errors(resource, metadata)
     name = metadata.get("name", "")
     if not found and name:
         found = [invalid("metadata.name", name, e) for e in path_segment(name)]
     if found:
         raise errors.Invalid(resource.group_kind, name, found)
     _finish(call, strategy, new, None)
+
+
+def _metadata_errors(resource: Resource, metadata: Object) -> list[FieldError]:
+    return validate_object_meta(
+        metadata,
+        namespaced=resource.names.namespaced,
+        validate_name=resource.strategy.validate_name,
+        any_finalizer=resource.strategy.any_finalizer,
+    )
 
 
 def before_update(call: Call, resource: Resource, strategy: Strategy, new: Object, old: Object) -> None:

@@ -31,6 +31,7 @@ class Strategy:
     canonicalize: Callable[[Object], None] | None = None
     warnings: Callable[[Call, Object, Object | None], list[str]] | None = None  # new, old
     validate_name: Callable[[str], list[str]] = dns_subdomain
+    metadata_last: bool = False  # on create it is looked at only when all else is valid
     any_finalizer: bool = False  # also those without a domain
     create_on_update: bool = False
     unconditional_update: bool = True
