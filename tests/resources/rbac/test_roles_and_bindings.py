@@ -96,6 +96,9 @@ def test_a_binding_keeps_its_role(cluster: Any) -> None:
     kept, declared = cluster.put(BINDINGS, {**made, **other}).problems
     assert (kept.partition(":")[0], kept.endswith("field is immutable")) == ("roleRef", True)
     assert declared == "subjects[0].name: Required value"
+    nameless = {"roleRef": {**made["roleRef"], "name": ""}, "subjects": [{"kind": "User"}]}
+    fields = [problem.partition(":")[0] for problem in cluster.put(BINDINGS, {**made, **nameless}).problems]
+    assert fields == ["roleRef.name", "roleRef", "subjects[0].name"]
 
 
 def test_a_binding_shows_who_holds_the_role(cluster: Any) -> None:
