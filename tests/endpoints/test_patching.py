@@ -82,6 +82,17 @@ def test_a_kind_that_was_patched_away_is_put_back(config_maps: ConfigMaps, field
     assert patch(config_maps, {field: said}).body["kind"] == "ConfigMap"
 
 
+def test_what_is_applied_without_metadata_takes_its_name_from_what_is_there(config_maps: ConfigMaps) -> None:
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": None}
+    refused = patch(config_maps, config, APPLY)
+    assert (refused.status, refused.body["message"]) == (
+        400,
+        "the name of the object (a based on URL) was undeterminable: name must be provided",
+    )
+    config_maps.made("a")
+    assert patch(config_maps, config, APPLY).status == 200
+
+
 def test_an_object_without_a_version_has_no_name(config_maps: ConfigMaps) -> None:
     config_maps.made("a")
     refused = patch(config_maps, {"apiVersion": None})

@@ -12,22 +12,16 @@ from typing import Any
 from kapi.api.objects import Object
 from kapi.patch.errors import StrategicMergeError
 from kapi.patch.strategic_meta import DIRECTIVE
-from kapi.patch.values import go_format, go_type
+from kapi.patch.values import go_format, go_string, go_type
 
 
 def bad_type(wanted: str, value: Any) -> StrategicMergeError:
-    given = "%!s(<nil>)" if value is None else go_type(value)  # a verb of Go's that nil does not fit
+    given = go_string(None) if value is None else go_type(value)  # a verb of Go's that nil does not fit
     return StrategicMergeError(f"expected a {wanted}, but received a {given}")
 
 
 def unknown_directive(patch: Object) -> StrategicMergeError:
-    directive = patch[DIRECTIVE]
-    shown = go_format(directive)
-    if directive is None:
-        shown = "%!s(<nil>)"
-    elif isinstance(directive, (bool, int, float)):
-        shown = f"%!s({go_type(directive)}={shown})"
-    return StrategicMergeError(f"unknown patch type: {shown} in map: {go_format(patch)}")
+    return StrategicMergeError(f"unknown patch type: {go_string(patch[DIRECTIVE])} in map: {go_format(patch)}")
 
 
 def of_objects(*lists: list[Any]) -> bool:
@@ -154,6 +148,9 @@ def _identities(items: list[Any], merge_key: str) -> list[Any]:
 def _ranks(items: list[Any], merge_key: str) -> dict[Any, int]:
     """The first place of each element."""
     ranks: dict[Any, int] = {}
+    for index, item in enumerate(items if merge_key else ()):
+        if not isinstance(item, dict):
+            raise StrategicMergeError(f"value for key {index} is not a map")
     for index, each in enumerate(_identities(items, merge_key)):
         ranks.setdefault(each, index)
     return ranks

@@ -74,6 +74,13 @@ def go_format(value: Any) -> str:
     return str(value)
 
 
+def go_string(value: Any) -> str:
+    """As %s prints it: what is neither text nor made of it shows that it is not."""
+    if value is None:
+        return "%!s(<nil>)"
+    return f"%!s({go_type(value)}={go_format(value)})" if isinstance(value, (bool, int, float)) else go_format(value)
+
+
 def go_syntax(value: Any) -> str:
     """As %#v prints it: `map[string]interface {}{"a":1}`."""
     if isinstance(value, dict):

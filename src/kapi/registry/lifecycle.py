@@ -7,7 +7,7 @@ import random
 from kapi.api import errors
 from kapi.api.call import Call
 from kapi.api.clock import rfc3339
-from kapi.api.fields import invalid
+from kapi.api.fields import FieldError, invalid
 from kapi.api.gvk import GroupKind
 from kapi.api.names import path_segment
 from kapi.api.objects import Object
@@ -49,21 +49,27 @@ def before_create(call: Call, resource: Resource, new: Object, now: float) -> No
     give_name(metadata)
     if strategy.prepare_for_create is not None:
         strategy.prepare_for_create(call, new)
-    found = validate_object_meta(
-        metadata,
-        namespaced=resource.names.namespaced,
-        validate_name=strategy.validate_name if strategy.validate_name_of is None else strategy.validate_name_of(new),
-        any_finalizer=strategy.any_finalizer,
-    )
+    found = [] if strategy.metadata_last else _metadata_errors(resource, new)
     if strategy.validate is not None:
-        others = strategy.validate(call, new)
-        found = others if others and strategy.metadata_last else found + others
+        found += strategy.validate(call, new)
+    if strategy.metadata_last and not found:
+        found = _metadata_errors(resource, new)
     name = metadata.get("name", "")
     if not found and name:
         found = [invalid("metadata.name", name, e) for e in path_segment(name)]
     if found:
         raise errors.Invalid(resource.group_kind, name, found)
     _finish(call, strategy, new, None)
+
+
+def _metadata_errors(resource: Resource, new: Object) -> list[FieldError]:
+    strategy = resource.strategy
+    return validate_object_meta(
+        new["metadata"],
+        namespaced=resource.names.namespaced,
+        validate_name=strategy.validate_name if strategy.validate_name_of is None else strategy.validate_name_of(new),
+        any_finalizer=strategy.any_finalizer,
+    )
 
 
 def before_update(call: Call, resource: Resource, strategy: Strategy, new: Object, old: Object) -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from kapi.api.fields import FieldError, forbidden, go_value, invalid, required
 from kapi.api.gvk import GroupVersion
-from kapi.api.names import dns_label, label_key, validate_annotations, validate_labels
+from kapi.api.names import dns_label, label_key, long_name, validate_annotations, validate_labels
 from kapi.api.objects import Object
 
 STANDARD_FINALIZERS = frozenset(("kubernetes", "orphan", "foregroundDeletion"))
@@ -42,6 +42,12 @@ def validate_object_meta(
     if not any_finalizer:
         errors += _validate_qualified(metadata.get("finalizers") or [], f"{path}.finalizers")
     return errors
+
+
+def declared_name(new: Object) -> list[FieldError]:
+    """For kinds whose declared rules, not their code, ask for a subdomain: of names only, not of what precedes one."""
+    name = new["metadata"].get("name")
+    return [invalid("metadata.name", name, e) for e in long_name(name)] if name else []
 
 
 def _mask_trailing_dash(name: str) -> str:

@@ -113,3 +113,14 @@ def test_events_have_no_dependents_to_wait_for(api: Any) -> None:
     api.made(OLD, old_event(api))
     assert api.call("DELETE", f"{OLD}/e?propagationPolicy=Foreground").status == 200
     assert api.call("GET", f"{OLD}/e").status == 404
+
+
+def test_metadata_is_checked_after_what_makes_sense_of_an_event(api: Any) -> None:
+    nameless = {"metadata": {}, "eventTime": "2024-05-01T10:00:00.000000Z", "reason": ""}
+    assert api.create(NEW, new_event(api, **nameless, type="Odd")).problems == [
+        "reason: Required value",
+        "metadata.name: Required value: name or generateName is required",
+        'type: Invalid value: "": has invalid value: Odd',
+    ]
+    reporter = {"reportingComponent": "example.com/c", "reportingInstance": "c-1", "action": "Acting"}
+    assert api.create(OLD, old_event(api, **nameless, **reporter)).problems == ["reason: Required value"]

@@ -270,7 +270,9 @@ def test_a_binding_gives_an_unassigned_pod_its_node(pods: Any) -> None:
     assert (status, answer["message"]) == (400, "name in URL does not match name in Binding object")
     foreign = binding("n1")
     foreign["metadata"]["uid"] = "another"
-    assert pods.client.call("POST", path, foreign)[0] == 409
+    for query, root in (("", "/registry"), ("?dryRun=All", "")):
+        status, answer = pods.client.call("POST", f"{path}{query}", foreign)
+        assert (status, f"Key: {root}/pods/{pods.name}/web, " in answer["message"]) == (409, True)
     assert pods.client.call("POST", pods.path("bindings?dryRun=All"), foreign)[0] == 201
     status, answer = pods.client.call("POST", pods.path("bindings"), binding("n1", ""))
     assert (status, answer["message"]) == (400, "Name parameter required.")

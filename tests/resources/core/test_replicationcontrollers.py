@@ -28,6 +28,22 @@ def test_what_the_schema_declares_is_checked_last(api: Any) -> None:
     ]
 
 
+def test_its_name_is_checked_by_what_the_schema_declares(api: Any) -> None:
+    name = "a" * 254
+    wanted = controller(replicas=-1, selector={"app": "x"}) | {"metadata": {"name": name, "finalizers": ["x"]}}
+    finalizers, template, *declared = api.create(PATH, wanted).problems
+    assert finalizers.startswith("metadata.finalizers[0]: ")
+    assert template.startswith("spec.template.metadata.labels: ")
+    assert declared == [
+        f'metadata.name: Invalid value: "{name}": must be no more than 253 bytes',
+        "spec.replicas: Invalid value: -1: must be greater than or equal to 0",
+    ]
+
+
+def test_what_its_name_is_generated_from_is_not_checked(api: Any) -> None:
+    assert api.made(PATH, controller() | {"metadata": {"generateName": "a" * 254}})["metadata"]["name"][:58] == "a" * 58
+
+
 def test_the_labels_of_its_pods_select_them_and_label_it(api: Any) -> None:
     made = api.made(PATH, controller())
     assert (made["spec"]["selector"], made["metadata"]["labels"]) == ({"app": "web"}, {"app": "web"})

@@ -29,6 +29,15 @@ def test_a_docker_configuration_is_a_json_object_and_is_not_shown_when_it_is_non
     assert answer.problems == [f'data[.dockercfg]: Invalid value: "<secret contents redacted>": {why}']
 
 
+def test_a_type_of_a_clients_own_demands_nothing(api: Any) -> None:
+    assert api.made("v1:secrets", secret("kubernetes.io/dockercfgs", a="{"))["data"] == {"a": "ew=="}
+
+
+def test_bytes_may_be_given_one_by_one(api: Any) -> None:
+    given = secret("Opaque") | {"data": {"a": [104, None, 105]}}
+    assert api.made("v1:secrets", given)["data"] == {"a": base64.b64encode(b"h\0i").decode()}
+
+
 def test_a_certificate_that_does_not_fit_its_key_is_warned_of(api: Any) -> None:
     answer = api.create("v1:secrets", secret("kubernetes.io/tls", **{"tls.crt": "c", "tls.key": "k"}))
     assert answer.status == 201
@@ -157,3 +166,10 @@ def test_references_that_cannot_be_told_apart_are_nobodys(api: Any) -> None:
         "Kind=ServiceAccount) to smd typed: .secrets: element 0: associative list with keys has an element that omits "
         'all key fields ["name"] (and doesn\'t have default values for any key fields)',
     )
+
+
+def test_managers_stay_when_references_cannot_be_told_apart(api: Any) -> None:
+    made = api.made("v1:serviceaccounts", {"metadata": {"name": "s"}, "secrets": [{"name": "a"}]})
+    put = api.put("v1:serviceaccounts/s", {"metadata": {"name": "s"}, "secrets": [{}]}).body
+    assert put["secrets"] == [{}]
+    assert put["metadata"]["managedFields"] == made["metadata"]["managedFields"] != []

@@ -162,3 +162,13 @@ def test_an_empty_list_of_rules_is_shown_when_it_is_all_there_is_and_never_store
     assert made["spec"] == {"defaultBackend": BACKEND}
     status, same = namespace.client.call("PUT", f"{path}/empty", ingress("empty", rules=[], defaultBackend=BACKEND))
     assert (status, same["metadata"]["generation"]) == (200, 1)
+
+
+def test_rules_that_an_update_empties_are_nobodys(namespace: Any) -> None:
+    path = namespace.path("ingresses", group=GROUP)
+    made = namespace.client.call("POST", path, ingress("emptied", defaultBackend=BACKEND, rules=[{"host": "a.b"}]))[1]
+    made["spec"]["rules"] = []
+    _, answer = namespace.client.call("PUT", f"{path}/emptied", made)
+    (entry,) = answer["metadata"]["managedFields"]
+    assert "rules" not in answer["spec"]
+    assert list(entry["fieldsV1"]["f:spec"]) == ["f:defaultBackend"]

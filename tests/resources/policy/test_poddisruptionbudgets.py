@@ -27,6 +27,16 @@ def test_limits_are_counts_or_percentages(api: Any) -> None:
     assert problem.startswith('spec.maxUnavailable: Invalid value: "half": a valid percent string must be')
 
 
+def test_metadata_is_checked_once_the_rest_is_valid(api: Any) -> None:
+    nameless = {"metadata": {}}
+    assert api.create(PATH, budget(maxUnavailable=-1) | nameless).problems == [
+        "spec.maxUnavailable: Invalid value: -1: must be greater than or equal to 0"
+    ]
+    assert api.create(PATH, budget(maxUnavailable=1) | nameless).problems == [
+        "metadata.name: Required value: name or generateName is required"
+    ]
+
+
 def test_an_update_must_say_what_it_replaces(api: Any) -> None:
     api.made(PATH, budget(minAvailable=1))
     assert api.put(f"{PATH}/web", budget(minAvailable=2)).problems == [

@@ -92,9 +92,13 @@ def test_a_subject_is_a_user_a_group_or_a_service_account(cluster: Any, subject:
 def test_a_binding_keeps_its_role(cluster: Any) -> None:
     made = cluster.made(BINDINGS, {"kind": "ClusterRoleBinding", "roleRef": VIEW})
     assert made["roleRef"]["apiGroup"] == "rbac.authorization.k8s.io"
-    answer = cluster.put(BINDINGS, {**made, "roleRef": {**made["roleRef"], "name": "edit"}})
-    assert [problem.partition(":")[0] for problem in answer.problems] == ["roleRef"]
-    assert answer.problems[0].endswith("field is immutable")
+    other = {"roleRef": {**made["roleRef"], "name": "edit"}, "subjects": [{"kind": "User"}]}
+    kept, declared = cluster.put(BINDINGS, {**made, **other}).problems
+    assert (kept.partition(":")[0], kept.endswith("field is immutable")) == ("roleRef", True)
+    assert declared == "subjects[0].name: Required value"
+    nameless = {"roleRef": {**made["roleRef"], "name": ""}, "subjects": [{"kind": "User"}]}
+    fields = [problem.partition(":")[0] for problem in cluster.put(BINDINGS, {**made, **nameless}).problems]
+    assert fields == ["roleRef.name", "roleRef", "subjects[0].name"]
 
 
 def test_a_binding_shows_who_holds_the_role(cluster: Any) -> None:

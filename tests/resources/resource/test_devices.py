@@ -36,6 +36,14 @@ def test_a_request_is_for_one_device_unless_it_says_otherwise(api: Any) -> None:
     [
         ({"name": "a"}, ["requests[0]: Required value: exactly one of `exactly` or `firstAvailable` is required"]),
         (
+            gpu(count=-1) | {"firstAvailable": [{"name": "B"}]},
+            [
+                "requests[0]: Invalid value: null: exactly one of `exactly` or `firstAvailable` is required, but "
+                "multiple fields are set",
+                "requests[0].firstAvailable[0].deviceClassName: Required value",
+            ],
+        ),
+        (
             gpu(allocationMode="All", count=2),
             ["requests[0].exactly.count: Invalid value: 2: must not be specified when allocationMode is 'All'"],
         ),
@@ -91,9 +99,10 @@ def test_a_claim_is_allocated_once_and_reserved_only_then(api: Any) -> None:
     allocated = api.put(f"{CLAIMS}/c/status", {**made, "status": status})
     assert allocated.status == 200, allocated.body
     assert api.cells(f"{CLAIMS}/c")["State"] == "allocated,reserved"
-    other = {"allocation": {"devices": {"results": [{**result, "device": "gpu-1"}]}}}
+    other = {"allocation": {"devices": {"results": [{**result, "device": "gpu-1"}]}}, "reservedFor": [user, user]}
     assert api.put(f"{CLAIMS}/c/status", {**allocated.body, "status": other}).problems == [
-        "status.allocation: Invalid value: null: field cannot be modified once set"
+        "status.allocation: Invalid value: null: field cannot be modified once set",
+        'status.reservedFor[1]: Duplicate value: {"resource":"pods","name":"p","uid":"u"}',
     ]
 
 

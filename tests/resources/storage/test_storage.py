@@ -136,9 +136,13 @@ def test_an_attachment_is_checked_but_does_not_change(cluster: Any) -> None:
         f"{attacher} bytes",
         "spec: Invalid value: null: field is immutable",
     ]
-    # A declared rule counts characters, and comes last.
-    found = cluster.problems(ATTACHMENTS, {"kind": "VolumeAttachment", "spec": {**long, "source": {}}})
-    assert found[1:] == [f"{attacher} characters"]
+    # Of declared rules, which come last, one counts bytes and one characters.
+    longer = {**spec, "attacher": "a" * 254, "source": {}}
+    found = cluster.problems(ATTACHMENTS, {"kind": "VolumeAttachment", "spec": longer})
+    assert found[1:] == [
+        f'spec.attacher: Invalid value: "{longer["attacher"]}": must be no more than 253 bytes',
+        f"{attacher} characters",
+    ]
 
 
 def test_the_status_endpoint_of_an_attachment_leaves_labels_alone(cluster: Any) -> None:

@@ -144,7 +144,7 @@ def _entry(manager: Manager, owned: Owned) -> Object:
 
 def store(obj: Object, managers: Managers) -> None:
     """Write the managers into an object."""
-    metadata = obj.setdefault("metadata", {})
+    metadata = obj["metadata"] = obj.get("metadata") or {}
     metadata.pop("managedFields", None)
     if managers:
         metadata["managedFields"] = encode(managers)

@@ -46,8 +46,10 @@ def track_update(
     try:
         found = filtered(changes(old, new, shape_of(type)), reset)
     except ElementError:
-        # As upstream: what cannot be told apart is not tracked.
+        # As upstream: elements that cannot be told apart are not tracked, and the managers stay as they were.
         new["metadata"].pop("managedFields", None)
+        if live is not None:
+            new["metadata"]["managedFields"] = managed.entries_of(live)
         return
     if found.changed or found.removed or convert is not None:
         me = managed.updater(manager, api_version, subresource)

@@ -12,6 +12,7 @@ from kapi.api.fields import FieldError, go_struct, invalid, required
 from kapi.api.gvk import GroupVersionKind
 from kapi.api.names import dns_subdomain, label_key, path_segment
 from kapi.api.objects import Object
+from kapi.registry.metadata import validate_object_meta
 from kapi.registry.resource import Resource, metadata_fields
 from kapi.registry.strategy import Strategy
 from kapi.registry.table import Column, age, field_value, name_of
@@ -42,7 +43,7 @@ def validate(call: Call, new: Object) -> list[FieldError]:
     errors = _validate_sense(new, "reportingController" if strict else "reportingComponent")
     if not strict:
         return errors
-    errors += [invalid("metadata.name", _name(new), e) for e in dns_subdomain(_name(new))]
+    errors += validate_object_meta(new["metadata"], namespaced=True, validate_name=dns_subdomain)
     errors += _validate_series(new.get("series"))
     if not new.get("eventTime"):
         errors.append(required("eventTime"))
@@ -83,11 +84,6 @@ def _whole(field: str, value: Any) -> Any:
 
 def _strict(call: Call) -> bool:
     return bool(call.info.api_group)
-
-
-def _name(event: Object) -> str:
-    name: str = event["metadata"].get("name", "")
-    return name
 
 
 def _validate_series(series: Object | None) -> list[FieldError]:

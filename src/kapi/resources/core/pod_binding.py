@@ -51,7 +51,7 @@ async def bind(call: Call, store: Store, target: Target, binding: Object, option
     async def change(entry: Entry | None) -> Decision:
         assert entry is not None, "only what is there is changed"
         pod = entry.object
-        _check_preconditions(pod, binding["metadata"], key)
+        _check_preconditions(pod, binding["metadata"], store.shown_key(target, options))
         _check_unassigned(pod)
         _assign(pod, binding, rfc3339(store.clock.now()))
         return Write(store.objects.encode(pod))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from kapi.api.call import Call
 from kapi.api.fields import FieldError, invalid, required
-from kapi.api.names import long_name
 from kapi.api.objects import Object
 from kapi.patch.apply.fieldset import excluding
+from kapi.registry.metadata import declared_name
 from kapi.registry.resource import Resource, Subresource, metadata_fields
 from kapi.registry.strategy import Strategy, bump_generation, keep_spec, keep_status, start_generation
 from kapi.registry.table import AGE, NAME, Column
@@ -48,11 +48,11 @@ def prepare_for_update(call: Call, new: Object, old: Object) -> None:
 
 
 def validate(call: Call, new: Object) -> list[FieldError]:
-    return _validate_spec(call, new["spec"], None)
+    return _validate_spec(call, new["spec"], None) + declared_name(new) + _declared(new["spec"])
 
 
 def validate_update(call: Call, new: Object, old: Object) -> list[FieldError]:
-    return _validate_spec(call, new["spec"], old["spec"])
+    return _validate_spec(call, new["spec"], old["spec"]) + _declared(new["spec"])
 
 
 def _validate_spec(call: Call, spec: Object, old: Object | None) -> list[FieldError]:
@@ -65,8 +65,12 @@ def _validate_spec(call: Call, spec: Object, old: Object | None) -> list[FieldEr
             errors.append(invalid("spec.template.metadata.labels", shown_labels(template), MISMATCH))
         errors += validate_pod_template(call, template, "spec.template", old and old.get("template"))
         errors += always_restarting(template, "ReplicationController")
-    # As upstream: what its schema declares is checked last.
-    return errors + nonnegative_fields(spec, "spec", "replicas", "minReadySeconds")
+    return errors
+
+
+def _declared(spec: Object) -> list[FieldError]:
+    """As upstream: what its schema declares is checked last."""
+    return nonnegative_fields(spec, "spec", "replicas", "minReadySeconds")
 
 
 def warnings(_: Call, new: Object, old: Object | None) -> list[str]:
@@ -93,7 +97,7 @@ STRATEGY = Strategy(
     validate=validate,
     prepare_for_update=prepare_for_update,
     validate_update=validate_update,
-    validate_name=long_name,
+    validate_name=lambda _: [],
     warnings=warnings,
     orphan_by_default=True,
     reset=excluding("status"),

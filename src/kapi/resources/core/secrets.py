@@ -27,6 +27,7 @@ _DEMANDS: Mapping[str, tuple[str, ...]] = {
     "kubernetes.io/ssh-auth": ("ssh-privatekey",),
     "kubernetes.io/tls": ("tls.crt", "tls.key"),
 }
+_DOCKER = ("kubernetes.io/dockercfg", "kubernetes.io/dockerconfigjson")
 
 
 def default(new: Object) -> None:
@@ -68,7 +69,7 @@ def _validate_type(new: Object, data: dict[str, str]) -> list[FieldError]:
 
 def _validate_json(kind: str, data: dict[str, str]) -> list[FieldError]:
     """Docker's configurations are JSON objects; what is wrong with them is told without showing them."""
-    if not kind.startswith("kubernetes.io/dockerc"):
+    if kind not in _DOCKER:
         return []
     key = _DEMANDS[kind][0]
     text = base64.b64decode(data[key])

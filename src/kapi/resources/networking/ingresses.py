@@ -22,23 +22,21 @@ _BAD_ENDS = ("/..", "/.")
 _SHOWN_HOSTS = 3
 
 
+def default(new: Object) -> None:
+    """An empty list is as good as none, except to validation where it is all there is."""
+    spec = new.get("spec") or {}
+    if spec.get("rules") == [] and spec.get("defaultBackend") is not None:
+        del spec["rules"]
+
+
 def prepare_for_create(_: Call, new: Object) -> None:
-    _drop_empty_rules(new)
     new["status"] = {"loadBalancer": {}}
     start_generation(new)
 
 
 def prepare_for_update(_: Call, new: Object, old: Object) -> None:
-    _drop_empty_rules(new)
     copy_field(new, old, "status")
     bump_generation(new, old)
-
-
-def _drop_empty_rules(new: Object) -> None:
-    """An empty list is as good as none, except to validation where it is all there is."""
-    spec = new.get("spec") or {}
-    if spec.get("rules") == [] and spec.get("defaultBackend") is not None:
-        del spec["rules"]
 
 
 def validate(_: Call, new: Object) -> list[FieldError]:
@@ -189,6 +187,7 @@ RESOURCE = Resource(
     kind="Ingress",
     prefix="ingress",
     strategy=Strategy(
+        default=default,
         prepare_for_create=prepare_for_create,
         prepare_for_update=prepare_for_update,
         validate=validate,

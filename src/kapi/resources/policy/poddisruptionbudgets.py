@@ -93,6 +93,7 @@ RESOURCE = Resource(
         validate_update=validate_update,
         # As upstream, which asks no more of these names than of any.
         validate_name=path_segment,
+        metadata_last=True,
         unconditional_update=False,
         reset=excluding("status"),
     ),

@@ -8,15 +8,15 @@ from kapi.api.names import path_segment
 from kapi.api.objects import Object
 from kapi.registry.resource import Resource
 from kapi.registry.strategy import Strategy
-from kapi.resources.rbac.subjects import COLUMNS, default, validate_binding, validate_role_kept
+from kapi.resources.rbac.subjects import COLUMNS, default, validate_binding
 
 
 def validate(_: Call, new: Object) -> list[FieldError]:
-    return validate_binding(new, ("ClusterRole",), namespaced=False)
+    return validate_binding(new, None, ("ClusterRole",), namespaced=False)
 
 
-def validate_update(call: Call, new: Object, old: Object) -> list[FieldError]:
-    return validate(call, new) + validate_role_kept(new, old)
+def validate_update(_: Call, new: Object, old: Object) -> list[FieldError]:
+    return validate_binding(new, old, ("ClusterRole",), namespaced=False)
 
 
 RESOURCE = Resource(

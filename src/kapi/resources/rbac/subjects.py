@@ -22,7 +22,7 @@ def default(new: Object) -> None:
             subject["apiGroup"] = GROUP
 
 
-def validate_binding(new: Object, kinds: tuple[str, ...], *, namespaced: bool) -> list[FieldError]:
+def validate_binding(new: Object, old: Object | None, kinds: tuple[str, ...], *, namespaced: bool) -> list[FieldError]:
     role = new.get("roleRef") or {}
     errors: list[FieldError] = []
     if role.get("apiGroup") != GROUP:
@@ -31,12 +31,17 @@ def validate_binding(new: Object, kinds: tuple[str, ...], *, namespaced: bool) -
         errors.append(not_supported("roleRef.kind", role.get("kind", ""), kinds, in_order=True))
     name = role.get("name", "")
     errors += [invalid("roleRef.name", name, e) for e in path_segment(name)]
+    nameless = [] if name else [required("roleRef.name")]
+    if old is not None:
+        errors += nameless
     subjects = new.get("subjects") or []
     for i, subject in enumerate(subjects):
         errors += _validate_subject(subject, f"subjects[{i}]", namespaced=namespaced)
-    # As upstream's declared rules: missing names are reported last.
+    if old is not None:
+        errors += _validate_role_kept(new, old)
+    # As upstream's declared rules: missing names are reported last; of a role that is to stay, code tells.
     errors += [required(f"subjects[{i}].name") for i, subject in enumerate(subjects) if not subject.get("name")]
-    return errors if name else [*errors, required("roleRef.name")]
+    return errors + nameless if old is None else errors
 
 
 def _validate_subject(subject: Object, path: str, *, namespaced: bool) -> list[FieldError]:
@@ -57,7 +62,7 @@ def _validate_subject(subject: Object, path: str, *, namespaced: bool) -> list[F
     return errors
 
 
-def validate_role_kept(new: Object, old: Object) -> list[FieldError]:
+def _validate_role_kept(new: Object, old: Object) -> list[FieldError]:
     """Who holds the role may change; which role it is may not."""
     if new.get("roleRef") == old.get("roleRef"):
         return []

@@ -32,6 +32,9 @@ _ADDRESS = "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8:
 def check_status(found: Findings, new: Object, old: Object) -> None:
     status, former, path = new.get("status") or {}, old.get("status") or {}, "status"
     allocation, users = status.get("allocation"), status.get("reservedFor") or []
+    settled = former.get("allocation")
+    if allocation is not None and settled is not None and allocation != settled:
+        found.declare(invalid(f"{path}.allocation", None, "field cannot be modified once set"))
     if found.each(users, _MOST_USERS, f"{path}.reservedFor", lambda user, p: _check_user(found, user, p)):
         found.distinct(users, f"{path}.reservedFor", lambda user: user.get("uid"))
     given = allocated(status)
@@ -43,10 +46,7 @@ def check_status(found: Findings, new: Object, old: Object) -> None:
     elif new["metadata"].get("deletionTimestamp") and any(u not in (former.get("reservedFor") or []) for u in users):
         why = "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set"
         found.add(forbidden(f"{path}.reservedFor", why))
-    if allocation is not None and former.get("allocation") is not None:
-        if allocation != former["allocation"]:
-            found.declare(invalid(f"{path}.allocation", None, "field cannot be modified once set"))
-    elif allocation is not None:
+    if allocation is not None and settled is None:
         _check_allocation(found, allocation, request_names(new["spec"]), f"{path}.allocation")
 
 

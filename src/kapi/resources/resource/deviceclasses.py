@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kapi.api.call import Call
 from kapi.api.fields import FieldError
-from kapi.api.names import long_name
 from kapi.api.objects import Object
+from kapi.registry.metadata import declared_name
 from kapi.registry.resource import Resource
 from kapi.registry.strategy import Strategy, bump_generation, start_generation
 from kapi.resources.resource.configurations import check_configuration
@@ -23,15 +23,16 @@ def prepare_for_update(_: Call, new: Object, old: Object) -> None:
 
 
 def validate(_: Call, new: Object) -> list[FieldError]:
-    return _validate(new["spec"], None)
+    found = Findings()
+    found.declare(*declared_name(new))
+    return _validate(found, new["spec"], None)
 
 
 def validate_update(_: Call, new: Object, old: Object) -> list[FieldError]:
-    return _validate(new["spec"], old["spec"])
+    return _validate(Findings(), new["spec"], old["spec"])
 
 
-def _validate(spec: Object, former: Object | None) -> list[FieldError]:
-    found = Findings()
+def _validate(found: Findings, spec: Object, former: Object | None) -> list[FieldError]:
     check_selectors(found, spec.get("selectors"), "spec.selectors")
     known = former is not None and spec.get("config") == former.get("config")
     found.each(spec.get("config"), 32, "spec.config", lambda c, at: check_configuration(found, c, at, known=known))
@@ -50,7 +51,7 @@ RESOURCE = Resource(
         prepare_for_update=prepare_for_update,
         validate=validate,
         validate_update=validate_update,
-        validate_name=long_name,
+        validate_name=lambda _: [],
     ),
     returns_deleted=True,
 )

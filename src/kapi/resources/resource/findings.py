@@ -16,17 +16,17 @@ Check = Callable[[Any, str], None]
 class Findings:
     def __init__(self) -> None:
         self._found: list[FieldError] = []
-        self._declared: list[FieldError] = []
+        self.declared: list[FieldError] = []
 
     def add(self, *errors: FieldError) -> None:
         self._found += errors
 
     def declare(self, *errors: FieldError) -> None:
-        self._declared += errors
+        self.declared += errors
 
     @property
     def all(self) -> list[FieldError]:
-        return self._found + self._declared
+        return self._found + self.declared
 
     def each(self, items: Sequence[Any] | None, most: int, path: str, check: Check | None = None) -> bool:
         """Check a list's items, unless there are too many of them."""

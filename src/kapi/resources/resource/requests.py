@@ -72,10 +72,24 @@ def _check_request(found: Findings, request: Object, path: str) -> None:
     elif exactly is not None and choices:
         why = "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set"
         found.add(invalid(path, None, why))
+        unchosen = Findings()
+        _check_exactly(unchosen, exactly, path)
+        _check_choices(unchosen, choices, path)
+        # As upstream: code leaves the two at that, declared rules do not.
+        found.declare(*unchosen.declared)
     elif exactly is not None:
-        found.add(*_class_name(exactly, f"{path}.exactly.deviceClassName", dns_subdomain))
-        _check_wanted(found, exactly, f"{path}.exactly")
-    elif found.each(choices, _MOST_CHOICES, f"{path}.firstAvailable", lambda c, p: _check_choice(found, c, p)):
+        _check_exactly(found, exactly, path)
+    else:
+        _check_choices(found, choices, path)
+
+
+def _check_exactly(found: Findings, exactly: Object, path: str) -> None:
+    found.add(*_class_name(exactly, f"{path}.exactly.deviceClassName", dns_subdomain))
+    _check_wanted(found, exactly, f"{path}.exactly")
+
+
+def _check_choices(found: Findings, choices: list[Object], path: str) -> None:
+    if found.each(choices, _MOST_CHOICES, f"{path}.firstAvailable", lambda c, p: _check_choice(found, c, p)):
         found.distinct(choices, f"{path}.firstAvailable", lambda choice: choice.get("name"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kapi.api.call import Call
 from kapi.api.fields import FieldError, forbidden, invalid, required, too_long
 from kapi.api.formats import inclusive_range
-from kapi.api.names import dns_subdomain, dns_subdomain_caseless
+from kapi.api.names import dns_subdomain, long_name_caseless
 from kapi.api.objects import Object
 from kapi.patch.apply.fieldset import excluding
 from kapi.registry.resource import Resource, Subresource
@@ -37,7 +37,7 @@ def validate(_: Call, new: Object) -> list[FieldError]:
     # As upstream's declared rules, which come last.
     if not attacher:
         return [*errors, required("spec.attacher")]
-    errors += [invalid("spec.attacher", attacher, e) for e in dns_subdomain_caseless(attacher)]
+    errors += [invalid("spec.attacher", attacher, e) for e in long_name_caseless(attacher)]
     return errors if len(attacher) <= 63 else [*errors, _TOO_LONG]
 
 
