@@ -120,6 +120,8 @@ def test_no_more_unknown_fields_are_kept_than_upstream_keeps() -> None:
             "array into Go struct field ResourceQuotaSpec.spec.hard of type v1.ResourceList",
         ),
         ("Secret", {"data": {"a": 1}}, "number into Go struct field Secret.data of type []uint8"),
+        ("Secret", {"data": {"a": [1, "x"]}}, "string into Go struct field Secret.data of type uint8"),
+        ("Secret", {"data": {"a": [None, 300]}}, "number 300 into Go struct field Secret.data of type uint8"),
         (
             "PersistentVolume",
             {"spec": {"accessModes": [7]}},

@@ -105,9 +105,14 @@ def _bytes(value: Any, problems: list[str]) -> str:
             return b64encode(binascii.a2b_base64(value, strict_mode=True)).decode()
         except ValueError:
             return _lenient_base64(value)
-    if value.__class__ is list and all(item.__class__ is int and 0 <= item <= 255 for item in value):
-        return b64encode(bytes(value)).decode()
-    raise TypeMismatch(value, "[]uint8")
+    if value.__class__ is not list:
+        raise TypeMismatch(value, "[]uint8")
+    # As Go reads an array of numbers: null leaves a zero.
+    numbers = [0 if item is None else item for item in value]
+    for number in numbers:
+        if number.__class__ is not int or not 0 <= number <= 255:
+            raise _no_integer(number, "uint8")
+    return b64encode(bytes(numbers)).decode()
 
 
 def _lenient_base64(text: str) -> str:

@@ -95,6 +95,9 @@ def test_a_binding_keeps_its_role(cluster: Any) -> None:
     answer = cluster.put(BINDINGS, {**made, "roleRef": {**made["roleRef"], "name": "edit"}})
     assert [problem.partition(":")[0] for problem in answer.problems] == ["roleRef"]
     assert answer.problems[0].endswith("field is immutable")
+    nobody = [{"kind": "User", "apiGroup": "rbac.authorization.k8s.io"}]
+    answer = cluster.put(BINDINGS, {**made, "roleRef": {**made["roleRef"], "name": "edit"}, "subjects": nobody})
+    assert [problem.partition(":")[0] for problem in answer.problems] == ["roleRef", "subjects[0].name"]
 
 
 def test_a_binding_shows_who_holds_the_role(cluster: Any) -> None:

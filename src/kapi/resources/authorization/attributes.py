@@ -41,17 +41,24 @@ def refuse(found: list[FieldError]) -> None:
         raise errors.Invalid(GroupKind(GROUP, ""), "", found)
 
 
+def validate_own_attributes(spec: Object) -> list[FieldError]:
+    """Those of whoever asks."""
+    return _validate_one_of(spec) + _validate_resource(spec.get("resourceAttributes"))
+
+
 def validate_attributes(spec: Object) -> list[FieldError]:
-    resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
-    if (resource is None) == (path is None):
-        return [invalid("spec", None if path is None else _go_path(path), _ONE_OF)]
-    return _validate_resource(resource) if resource is not None else []
+    """Those of somebody, who must be named."""
+    found = _validate_one_of(spec)
+    if not spec.get("user") and not spec.get("groups"):
+        found.append(invalid("spec.user", "", "at least one of user or group must be specified"))
+    return found + _validate_resource(spec.get("resourceAttributes"))
 
 
-def validate_subject(spec: Object) -> list[FieldError]:
-    if spec.get("user") or spec.get("groups"):
+def _validate_one_of(spec: Object) -> list[FieldError]:
+    path = spec.get("nonResourceAttributes")
+    if (spec.get("resourceAttributes") is None) != (path is None):
         return []
-    return [invalid("spec.user", "", "at least one of user or group must be specified")]
+    return [invalid("spec", None if path is None else _go_path(path), _ONE_OF)]
 
 
 def validate_metadata(review: Object, *, namespaced: bool) -> list[FieldError]:
@@ -64,10 +71,10 @@ def validate_metadata(review: Object, *, namespaced: bool) -> list[FieldError]:
     return [invalid("metadata", shown, "must be empty except for namespace" if namespaced else "must be empty")]
 
 
-def _validate_resource(attributes: Object) -> list[FieldError]:
+def _validate_resource(attributes: Object | None) -> list[FieldError]:
     found: list[FieldError] = []
     for kind in ("fieldSelector", "labelSelector"):
-        selector = attributes.get(kind)
+        selector = (attributes or {}).get(kind)
         if selector is not None:
             found += _validate_selector(selector, f"spec.resourceAttributes.{kind}", labels=kind == "labelSelector")
     return found

@@ -16,14 +16,14 @@ from kapi.resources.authorization.attributes import (
     refuse,
     validate_attributes,
     validate_metadata,
-    validate_subject,
+    validate_own_attributes,
 )
 
 
 def self_subject_access_reviews(authorizer: Authorizer) -> Resource:
     async def create(call: Call, review: Object, _: WriteOptions) -> Object:
         spec = review.get("spec") or {}
-        refuse(validate_attributes(spec) + validate_metadata(review, namespaced=False))
+        refuse(validate_own_attributes(spec) + validate_metadata(review, namespaced=False))
         return {**review, "status": await decide(authorizer, call.user, spec)}
 
     return Resource(group=GROUP, version="v1", kind="SelfSubjectAccessReview", virtual=Virtual(create=create))
@@ -32,7 +32,7 @@ def self_subject_access_reviews(authorizer: Authorizer) -> Resource:
 def subject_access_reviews(authorizer: Authorizer) -> Resource:
     async def create(_: Call, review: Object, __: WriteOptions) -> Object:
         spec = review.get("spec") or {}
-        refuse(validate_attributes(spec) + validate_subject(spec) + validate_metadata(review, namespaced=False))
+        refuse(validate_attributes(spec) + validate_metadata(review, namespaced=False))
         return {**review, "status": await decide(authorizer, _subject(spec), spec)}
 
     return Resource(group=GROUP, version="v1", kind="SubjectAccessReview", virtual=Virtual(create=create))
@@ -48,7 +48,7 @@ def local_subject_access_reviews(authorizer: Authorizer) -> Resource:
 
 
 def _validate_local(review: Object, spec: Object, namespace: str) -> list[FieldError]:
-    found = validate_attributes(spec) + validate_subject(spec) + validate_metadata(review, namespaced=True)
+    found = validate_attributes(spec) + validate_metadata(review, namespaced=True)
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if resource is not None and resource.get("namespace", "") != namespace:
         where = resource.get("namespace", "")

@@ -8,7 +8,7 @@ from kapi.api.names import path_segment
 from kapi.api.objects import Object
 from kapi.registry.resource import Resource
 from kapi.registry.strategy import Strategy
-from kapi.resources.rbac.subjects import COLUMNS, default, validate_binding, validate_role_kept
+from kapi.resources.rbac.subjects import COLUMNS, default, validate_binding
 
 
 def validate(_: Call, new: Object) -> list[FieldError]:
@@ -16,7 +16,7 @@ def validate(_: Call, new: Object) -> list[FieldError]:
 
 
 def validate_update(call: Call, new: Object, old: Object) -> list[FieldError]:
-    return validate(call, new) + validate_role_kept(new, old)
+    return validate_binding(new, ("Role", "ClusterRole"), namespaced=True, old=old)
 
 
 RESOURCE = Resource(

@@ -22,7 +22,9 @@ def default(new: Object) -> None:
             subject["apiGroup"] = GROUP
 
 
-def validate_binding(new: Object, kinds: tuple[str, ...], *, namespaced: bool) -> list[FieldError]:
+def validate_binding(
+    new: Object, kinds: tuple[str, ...], *, namespaced: bool, old: Object | None = None
+) -> list[FieldError]:
     role = new.get("roleRef") or {}
     errors: list[FieldError] = []
     if role.get("apiGroup") != GROUP:
@@ -34,6 +36,8 @@ def validate_binding(new: Object, kinds: tuple[str, ...], *, namespaced: bool) -
     subjects = new.get("subjects") or []
     for i, subject in enumerate(subjects):
         errors += _validate_subject(subject, f"subjects[{i}]", namespaced=namespaced)
+    if old is not None:
+        errors += _validate_role_kept(new, old)
     # As upstream's declared rules: missing names are reported last.
     errors += [required(f"subjects[{i}].name") for i, subject in enumerate(subjects) if not subject.get("name")]
     return errors if name else [*errors, required("roleRef.name")]
@@ -57,7 +61,7 @@ def _validate_subject(subject: Object, path: str, *, namespaced: bool) -> list[F
     return errors
 
 
-def validate_role_kept(new: Object, old: Object) -> list[FieldError]:
+def _validate_role_kept(new: Object, old: Object) -> list[FieldError]:
     """Who holds the role may change; which role it is may not."""
     if new.get("roleRef") == old.get("roleRef"):
         return []
