@@ -119,6 +119,7 @@ def _owned_by(config: Object, shape: Shape, by: Applier) -> Fields:
 
 def _created(config: Object, shape: Shape, by: Applier) -> Object:
     result = copied(config)
+    result["metadata"] = result.get("metadata") or {}
     fields = strip(_owned_by(config, shape, by))
     me = managed.applier(by.manager, by.subresource)
     managed.store(result, {me: Owned(fields, by.api_version, by.now)} if fields else {})
