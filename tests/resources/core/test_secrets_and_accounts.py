@@ -57,7 +57,7 @@ def test_a_service_account_names_its_secrets_and_nothing_more(api: Any) -> None:
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": "p"},
-        "spec": {"serviceAccountName": "a", "imagePullSecrets": [{"name": "bad"}], "containers": [{"image": "no name"}]},
+        "spec": {"serviceAccountName": "a", "imagePullSecrets": [{"name": "bad"}], "containers": [{"image": "i"}]},
     }
     refused = api.create("v1:pods", pod)
     assert refused.status == 403, "what it refers to is judged before the pod is"
