@@ -43,6 +43,13 @@ def test_the_beta_of_the_aggregated_document_is_gone(client: Client) -> None:
     assert json.loads(client.send("GET", "/apis", Accept=f"{beta},application/json").read())["kind"] == "APIGroupList"
 
 
+def test_the_only_operation_of_a_path_leaves_its_parameters_to_the_path(client: Client) -> None:
+    document = json.loads(client.text("/openapi/v3/apis/authentication.k8s.io/v1")[1])
+    path = document["paths"]["/apis/authentication.k8s.io/v1/tokenreviews"]
+    assert [param["name"] for param in path["parameters"]] == ["dryRun", "fieldManager", "fieldValidation", "pretty"]
+    assert "parameters" not in path["post"]
+
+
 def test_a_path_that_names_nothing_is_told_as_it_was_asked_for(client: Client) -> None:
     status, text = client.text("/api/v1/watch?a=1&b=2")
     path = "/api/v1/watch?a=1&amp;b=2"

@@ -133,8 +133,15 @@ class Paths:
         self.paths[path] = {"get": operation, "parameters": _params(LIST_PARAMETERS, names, pretty=True)}
 
     def _put(self, path: str, operations: Object, names: tuple[str, ...]) -> None:
-        if operations:
-            self.paths[path] = {**operations, "parameters": _params((), names, pretty=True)}
+        """What all operations take is told with the path: everything, where there is only one."""
+        if not operations:
+            return
+        shared = _params((), names, pretty=True)
+        if len(operations) == 1:
+            [(method, operation)] = operations.items()
+            shared = sorted(shared + operation.get("parameters", []), key=lambda param: str(param["name"]))
+            operations = {method: {key: value for key, value in operation.items() if key != "parameters"}}
+        self.paths[path] = {**operations, "parameters": shared}
 
     def _responses(self, name: str, codes: Iterable[str], media: tuple[str, ...] = MEDIA) -> Object:
         self.definitions.add(name)
