@@ -50,6 +50,17 @@ def test_the_only_operation_of_a_path_leaves_its_parameters_to_the_path(client: 
     assert "parameters" not in path["post"]
 
 
+def test_a_document_tells_what_a_delete_answers_with(client: Client) -> None:
+    def told(group_version: str, plural: str) -> str:
+        document = json.loads(client.text(f"/openapi/v3/{group_version}")[1])
+        answer = document["paths"][f"/{group_version}/{plural}/{{name}}"]["delete"]["responses"]["200"]
+        return str(answer["content"]["application/json"]["schema"]["$ref"]).rpartition(".")[2]
+
+    assert told("apis/storage.k8s.io/v1", "storageclasses") == "StorageClass"
+    assert told("apis/scheduling.k8s.io/v1", "priorityclasses") == "Status"
+    assert told("api/v1", "namespaces") == "Status"
+
+
 def test_a_path_that_names_nothing_is_told_as_it_was_asked_for(client: Client) -> None:
     status, text = client.text("/api/v1/watch?a=1&b=2")
     path = "/api/v1/watch?a=1&amp;b=2"

@@ -57,6 +57,7 @@ class ResourceEntry:
     stored_as: tuple[str, str, str] | None = None
     schema: GivenSchema | None = None  # of a custom resource
     given_list_kind: str = ""
+    returns_deleted: bool = False  # as documents tell it
 
     @property
     def list_kind(self) -> str:
