@@ -22,11 +22,16 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
+from hypothesis import HealthCheck, settings
 
 from kapi.api.objects import Revision
 from kapi.storage.kv import Event, StorageError
 
 pytest_plugins = ["tests.server_process"]
+
+# How long an example takes says more about the machine than about what is tested.
+settings.register_profile("kapi", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("kapi")
 
 START_SECONDS = 30
 

@@ -205,3 +205,20 @@ def test_a_rule_that_an_unchanged_value_breaks_is_only_warned_of(group: Any) -> 
     assert refused.warnings == []
     mended = group.patch("foos/old", {"spec": {"name": "lower"}})
     assert (mended.status, mended.warnings) == (200, [])
+
+
+def test_rules_are_judged_of_another_kind_but_not_of_what_has_no_name(group: Any) -> None:
+    size = {"type": "integer", "x-kubernetes-validations": [{"rule": "self < 3", "message": "too big"}]}
+    group.define({"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": size}}}})
+    body = group.object("a", spec={"size": 5})
+    other = group.call("POST", group.path("foos"), {**body, "kind": "Bar"})
+    assert other.body["message"] == (
+        f'Bar.{group.name} "a" is invalid: [kind: Invalid value: "Bar": must be Foo, '
+        "spec.size: Invalid value: 5: too big]"
+    )
+    nameless = group.call("POST", group.path("foos"), {**body, "metadata": {}})
+    assert nameless.problems == [
+        "metadata.name: Required value: name or generateName is required",
+        "<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct "
+        "the existing errors to complete validation",
+    ]

@@ -118,7 +118,7 @@ def test_ordinary_text_is_not_suspected(text: bytes) -> None:
 
 members = st.text(alphabet='ab":\\ {}', max_size=3)
 values = st.recursive(
-    members | st.integers(),
+    members | st.integers(-(1 << 63), (1 << 63) - 1),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(members, inner, max_size=3),
     max_leaves=8,
 )

@@ -29,6 +29,46 @@ def test_the_old_documents_and_the_aggregated_one_tell_the_same(client: Client) 
     resources = [r["resource"] for r in apps["versions"][0]["resources"]]
     listed = [r["name"] for r in client.get("/apis/apps/v1")["resources"] if "/" not in r["name"]]
     assert resources == listed
+    deployments = next(r for r in apps["versions"][0]["resources"] if r["resource"] == "deployments")
+    assert deployments["responseKind"] == {"group": "", "version": "", "kind": "Deployment"}
+    kinds = {sub["subresource"]: sub["responseKind"] for sub in deployments["subresources"]}
+    assert kinds["scale"] == {"group": "autoscaling", "version": "v1", "kind": "Scale"}
+
+
+def test_the_beta_of_the_aggregated_document_is_gone(client: Client) -> None:
+    beta = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
+    response = client.send("GET", "/apis", Accept=beta)
+    response.read()
+    assert response.status == 406
+    assert json.loads(client.send("GET", "/apis", Accept=f"{beta},application/json").read())["kind"] == "APIGroupList"
+
+
+def test_the_only_operation_of_a_path_leaves_its_parameters_to_the_path(client: Client) -> None:
+    document = json.loads(client.text("/openapi/v3/apis/authentication.k8s.io/v1")[1])
+    path = document["paths"]["/apis/authentication.k8s.io/v1/tokenreviews"]
+    assert [param["name"] for param in path["parameters"]] == ["dryRun", "fieldManager", "fieldValidation", "pretty"]
+    assert "parameters" not in path["post"]
+
+
+def test_a_document_tells_what_a_delete_answers_with(client: Client) -> None:
+    def told(group_version: str, plural: str) -> str:
+        document = json.loads(client.text(f"/openapi/v3/{group_version}")[1])
+        answer = document["paths"][f"/{group_version}/{plural}/{{name}}"]["delete"]["responses"]["200"]
+        return str(answer["content"]["application/json"]["schema"]["$ref"]).rpartition(".")[2]
+
+    assert told("apis/storage.k8s.io/v1", "storageclasses") == "StorageClass"
+    assert told("apis/scheduling.k8s.io/v1", "priorityclasses") == "Status"
+    assert told("api/v1", "namespaces") == "Status"
+
+
+def test_a_path_that_names_nothing_is_told_as_it_was_asked_for(client: Client) -> None:
+    status, text = client.text("/api/v1/watch?a=1&b=2")
+    path = "/api/v1/watch?a=1&amp;b=2"
+    assert (status, text) == (
+        500,
+        f'Internal Server Error: "{path}": failed to create RequestInfo: '
+        f"unable to determine kind and namespace from url, {path}\n",
+    )
 
 
 def test_an_aggregated_document_that_is_known_is_not_sent_again(client: Client) -> None:

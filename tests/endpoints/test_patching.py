@@ -102,6 +102,14 @@ def test_an_object_without_a_version_has_no_name(config_maps: ConfigMaps) -> Non
     )
 
 
+def test_nothing_is_created_by_applying_what_has_no_metadata(config_maps: ConfigMaps) -> None:
+    answer = patch(config_maps, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": None}, APPLY, name="none")
+    assert (answer.status, answer.body["message"]) == (
+        400,
+        "the name of the object (none based on URL) was undeterminable: name must be provided",
+    )
+
+
 def test_a_known_kind_does_not_become_another(config_maps: ConfigMaps) -> None:
     config_maps.made("a")
     told = patch(config_maps, {"kind": "Status"}).body["message"]

@@ -37,3 +37,18 @@ def test_collections_are_not_deleted_unsafely(config_maps: ConfigMaps) -> None:
     refused = config_maps.call("DELETE", "", {UNSAFE: True})
     (cause,) = refused.body["details"]["causes"]
     assert cause["message"].endswith("is not allowed with DELETECOLLECTION, try again after removing the option")
+
+
+def test_a_delete_without_a_body_takes_its_preconditions_from_the_query(config_maps: ConfigMaps) -> None:
+    metadata = config_maps.made("a")["metadata"]
+    for query, told in (
+        ("uid=x", f"the UID in the precondition (x) does not match the UID in record ({metadata['uid']})."),
+        ("resourceVersion=1", "the ResourceVersion in the precondition (1) does not match"),
+    ):
+        refused = config_maps.call("DELETE", f"/a?{query}")
+        assert refused.status == 409
+        assert told in refused.body["message"]
+    refused = config_maps.call("DELETE", f"/a?uid=x&{UNSAFE}=true")
+    assert refused.body["details"]["causes"][0]["message"].endswith("cannot be set together with .preconditions")
+    query = f"uid={metadata['uid']}&resourceVersion={metadata['resourceVersion']}"
+    assert config_maps.call("DELETE", f"/a?{query}").status == 200

@@ -37,6 +37,7 @@ def problems(schema: Any, value: Any, **old: Any) -> list[str]:
         ),
         ({"type": "integer", "format": "int32"}, 1 << 31, "must be of type integer with format int32 in f"),
         ({"type": "string", "format": "date-time"}, "x", 'f in body must be of type date-time: "x"'),
+        ({"type": "string", "format": "date-time"}, "2019-01-01T00:00:00Zx", "f in body must be of type date-time"),
         ({"type": "array", "maxItems": 1}, [1, 2], "f: Too many: 2: must have at most 1 items"),
         ({"type": "object", "required": ["a"]}, {}, "f.a: Required value"),
         (

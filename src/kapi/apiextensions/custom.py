@@ -209,8 +209,11 @@ class Custom:
             found["scale"] = Subresource(strategy=strategy, verbs=SUBRESOURCE_VERBS, view=view_of(self._scale))
         return found
 
-    def _check_kind(self, new: Object) -> None:
-        """As upstream: an object of another kind is refused by the name of that kind, and no more is said."""
+    def _check_kind(self, call: Call, new: Object, old: Object | None) -> None:
+        """As upstream: an object of another kind is refused by the name of that kind, and its fields are not looked at.
+
+        What goes for the object as a whole is judged nevertheless.
+        """
         found: list[FieldError] = []
         kind, api_version = new.get("kind", ""), new.get("apiVersion", "")
         if kind != self._kind:
@@ -219,28 +222,31 @@ class Custom:
             found.append(invalid("apiVersion", api_version, f"must be {self._api_version}"))
         if found:
             group = api_version.rpartition("/")[0]
+            found += validate_embedded(self._node, new)
+            found += self._new_duplicates(new, old)
+            found += self._judged(call, found, new, old)
             raise errors.Invalid(GroupKind(group, kind), new["metadata"].get("name", ""), found)
 
-    def _prepare_for_create(self, _: Call, new: Object) -> None:
+    def _prepare_for_create(self, call: Call, new: Object) -> None:
         if self._is_terminating():
             resource = GroupResource(self._definition.group, self._definition.accepted.plural)
             why = "create not allowed while custom resource definition is terminating"
             raise errors.Forbidden(resource, new["metadata"].get("name", ""), why)
-        self._check_kind(new)
         if self._has_status:
             new.pop("status", None)
         new["metadata"]["generation"] = 1
+        self._check_kind(call, new, None)
 
-    def _prepare_for_update(self, _: Call, new: Object, old: Object) -> None:
-        self._check_kind(new)
+    def _prepare_for_update(self, call: Call, new: Object, old: Object) -> None:
         if self._has_status:
             copy_field(new, old, "status")
         if _content(new) != _content(old):
             new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+        self._check_kind(call, new, old)
 
-    def _prepare_for_status_update(self, _: Call, new: Object, old: Object) -> None:
+    def _prepare_for_status_update(self, call: Call, new: Object, old: Object) -> None:
         """Nothing but the status is taken, and who wrote it."""
-        self._check_kind(new)
+        self._check_kind(call, new, old)
         status, is_given, managers = new.get("status"), "status" in new, new["metadata"].get("managedFields")
         new.clear()
         new |= orjson.loads(orjson.dumps(old))
@@ -277,15 +283,15 @@ class Custom:
         found += self._new_duplicates(new, old)
         return found + self._judged(call, found, new, old)
 
-    def _new_duplicates(self, new: Object, old: Object) -> list[FieldError]:
+    def _new_duplicates(self, new: Object, old: Object | None) -> list[FieldError]:
         """What was doubled before may stay so."""
         found = list(duplicates(self._node, new))
-        return [] if found and any(duplicates(self._node, old)) else found
+        return [] if found and old is not None and any(duplicates(self._node, old)) else found
 
     def _judged(self, call: Call, found: list[FieldError], new: Object, old: Object | None) -> list[FieldError]:
         if self._rules is None:
             return []
-        if any(error.reason in _BLOCKING for error in found):
+        if not new["metadata"].get("name") or any(error.reason in _BLOCKING for error in found):
             return [invalid("<nil>", None, _NOT_CHECKED)]
         refused, warned_of = self._rules.judge(new, old)
         for error in warned_of:

@@ -57,6 +57,7 @@ class ResourceEntry:
     stored_as: tuple[str, str, str] | None = None
     schema: GivenSchema | None = None  # of a custom resource
     given_list_kind: str = ""
+    returns_deleted: bool = False  # as documents tell it
 
     @property
     def list_kind(self) -> str:
@@ -200,7 +201,7 @@ def aggregated_version(accept: str | None) -> str | None:
             continue
         given = dict(p.partition("=")[::2] for p in params)
         if given.get("as") == "APIGroupDiscoveryList" and given.get("g") == _AGGREGATED:
-            if given.get("v") in ("v2", "v2beta1"):
+            if given.get("v") == "v2":
                 return given["v"]
         elif not given.keys() & {"as", "v", "g"}:
             return None
@@ -260,9 +261,11 @@ def _version_discovery(entry: GroupVersionEntry) -> Object:
 
 
 def _resource_discovery(group_version: GroupVersion, resource: ResourceEntry) -> Object:
+    # As upstream: only custom resources repeat the group-version that they are told in.
+    own = group_version if resource.schema is not None else GroupVersion("", "")
     told: Object = {
         "resource": resource.plural,
-        "responseKind": {"group": group_version.group, "version": group_version.version, "kind": resource.kind},
+        "responseKind": {"group": own.group, "version": own.version, "kind": resource.kind},
         "scope": "Namespaced" if resource.namespaced else "Cluster",
         "singularResource": resource.singular,
         "verbs": list(resource.verbs),
@@ -276,8 +279,8 @@ def _resource_discovery(group_version: GroupVersion, resource: ResourceEntry) ->
             {
                 "subresource": sub.name,
                 "responseKind": {
-                    "group": sub.group if sub.version else group_version.group,
-                    "version": sub.version or group_version.version,
+                    "group": sub.group if sub.version else own.group,
+                    "version": sub.version or own.version,
                     "kind": sub.kind,
                 },
                 "verbs": list(sub.verbs),

@@ -139,6 +139,8 @@ def _resource_entry(resource: Resource) -> ResourceEntry:
         categories=names.categories,
         subresources=tuple(subresources),
         stored_as=_stored_as(resource),
+        # As upstream, which does not tell it of a namespace.
+        returns_deleted=resource.returns_deleted and resource.strategy.mark_deleting is None,
     )
 
 

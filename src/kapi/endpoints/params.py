@@ -210,8 +210,11 @@ def delete_options(call: Call, body: Object | None) -> DeleteOptions:
         options, dry_run = _from_body(body)
     else:
         dry_run = call.params.get("dryRun", [])
+        is_one = call.info.verb == "delete"  # of a collection, the version says what to list
         options = DeleteOptions(
             grace_period=integer(call, "gracePeriodSeconds"),
+            uid=(first(call, "uid") or None) if is_one else None,
+            resource_version=(first(call, "resourceVersion") or None) if is_one else None,
             orphan_dependents=boolean(call, "orphanDependents") if "orphanDependents" in call.params else None,
             propagation_policy=first(call, "propagationPolicy"),
             ignore_read_errors=boolean(call, _IGNORE_READ_ERRORS),
@@ -230,7 +233,7 @@ def _with_ignored_errors(call: Call, options: DeleteOptions, body: Object | None
         "propagationPolicy": options.propagation_policy,
         "orphanDependents": options.orphan_dependents,
         "gracePeriodSeconds": options.grace_period,
-        "preconditions": (body or {}).get("preconditions"),
+        "preconditions": options.uid or options.resource_version or (body or {}).get("preconditions"),
     }
     found = [
         invalid(_IGNORE_READ_ERRORS, True, f"cannot be set together with .{name}")

@@ -75,6 +75,8 @@ async def respond_plainly(call: Call, made: Object, form: Form) -> Response:
 async def connect(call: Call, endpoint: Endpoint, to: Connect) -> Response:
     store, target = endpoint.store, target_of(call)
     if to.options is not None:
+        if "dryRun" in call.params:
+            raise errors.BadRequest("dryRun is not supported")
         options = to.options(call)
         kind = GroupVersionKind("", "v1", options["kind"])
         await store.admit(store.attributes(call, "CONNECT", target, options, None, WriteOptions(), kind=kind))

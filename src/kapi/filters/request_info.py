@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
-from kapi.api.call import Call
+from kapi.api.call import Call, Request
 from kapi.api.errors import BadRequest
 from kapi.api.request_info import BadRequestPath, RequestInfo, parse_query, parse_request_info
 from kapi.filters.handler import CallHandler, refuse
@@ -13,6 +13,7 @@ from kapi.wire.messages import Response, text
 # Paths come again: those of controllers, of collections, of leases. So many are known at a time.
 _MOST_KNOWN = 2000
 _LONGEST_KNOWN = 256
+_SANITIZED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _LONG_RUNNING_VERBS = frozenset(("watch", "proxy"))
 _LONG_RUNNING_SUBRESOURCES = frozenset(("attach", "exec", "log", "portforward", "proxy"))
 
@@ -37,7 +38,7 @@ def with_request_info(next: CallHandler) -> CallHandler:
             call.params = params = parse_query(request.query)
             call.info = info = parse_request_info(request.method, request.path, params)
         except BadRequestPath as error:
-            return _failed(request.path, error)
+            return _failed(request, error)
         except ValueError as error:
             return refuse(call, BadRequest(f"failed to create RequestInfo: {error}"))
         call.long_running = is_long_running(info)
@@ -50,9 +51,11 @@ def with_request_info(next: CallHandler) -> CallHandler:
     return handle
 
 
-async def _failed(path: str, error: BadRequestPath) -> Response:
+async def _failed(request: Request, error: BadRequestPath) -> Response:
     """As upstream: not even a Status."""
-    return text(500, f'Internal Server Error: "{path}": failed to create RequestInfo: {error}\n')
+    query = f"?{request.query}" if request.query else ""
+    told = f'Internal Server Error: "{request.path}{query}": failed to create RequestInfo: {error}{query}\n'
+    return text(500, told.translate(_SANITIZED))
 
 
 def is_long_running(info: RequestInfo) -> bool:

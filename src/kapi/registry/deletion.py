@@ -113,7 +113,10 @@ class Deletion:
         metadata = decoded["metadata"]
         self._check_preconditions(metadata)
         self._graceful = self._begin_grace(decoded)
-        finalizers = self._finalizers(metadata)
+        mark = self._resource.strategy.mark_deleting
+        # What is marked in its own way (a namespace) is so once: a later delete changes nothing.
+        is_marked = mark is not None and metadata.get("deletionTimestamp")
+        finalizers = (metadata.get("finalizers") or []) if is_marked else self._finalizers(metadata)
         if finalizers != (metadata.get("finalizers") or []):
             if finalizers:
                 metadata["finalizers"] = finalizers
@@ -123,7 +126,6 @@ class Deletion:
             return
         if not self._held(decoded):
             raise _DeleteNow
-        mark = self._resource.strategy.mark_deleting
         if mark is not None:
             mark(decoded, rfc3339(self._clock.now()))
         else:

@@ -152,9 +152,10 @@ def _is_date(text: str) -> bool:
 
 
 def _is_date_time(text: str) -> bool:
-    day, t, rest = text.lower().partition("t")
-    time = re.match(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|(?:[+-][0-9]{2}:[0-9]{2}))", rest)
-    return bool(t and time and _is_date(day) and time[1] <= "23" and time[2] <= "59" and time[3] <= "59")
+    day, *rest = text.lower().split("t")
+    clock = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|(?:[+-][0-9]{2}:[0-9]{2}))"
+    time = re.fullmatch(clock, rest[0]) if rest else None  # as upstream, whatever follows another T
+    return bool(time and _is_date(day) and time[1] <= "23" and time[2] <= "59" and time[3] <= "59")
 
 
 def _is_duration(text: str) -> bool:

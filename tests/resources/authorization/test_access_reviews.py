@@ -104,6 +104,11 @@ def test_a_review_tells_what_a_request_would_be_told(admin, grant):
     [
         ("SubjectAccessReview", {"user": "a"}, "exactly one of nonResourceAttributes or resourceAttributes"),
         ("SubjectAccessReview", asks(), "at least one of user or group must be specified"),
+        (
+            "SubjectAccessReview",
+            asks(labelSelector={"requirements": [{"key": "a", "operator": "In"}]}),
+            'spec.user: Invalid value: "": at least one of user or group must be specified, spec.resourceAttributes.',
+        ),
         ("LocalSubjectAccessReview", {**asks(namespace="x"), "user": "a"}, "must match metadata.namespace"),
         (
             "LocalSubjectAccessReview",

@@ -32,3 +32,13 @@ def test_a_namespace_is_active_unless_it_says_otherwise(namespace: Any) -> None:
     assert namespace.messages("PUT", f"{path}/status", terminating) == [
         "status.Phase: Invalid value: \"Terminating\": may only be 'Active' if `deletionTimestamp` is empty"
     ]
+
+
+def test_a_namespace_that_is_being_deleted_gets_no_more_finalizers(namespace: Any) -> None:
+    path = f"/api/v1/namespaces/{namespace.name}-held"
+    held = {"metadata": {"name": f"{namespace.name}-held"}, "spec": {"finalizers": ["example.com/held"]}}
+    namespace.client.call("POST", "/api/v1/namespaces", held)
+    assert namespace.client.call("DELETE", path)[0] == 200
+    status, answer = namespace.client.call("DELETE", f"{path}?propagationPolicy=Foreground")
+    assert (status, answer["metadata"].get("finalizers")) == (200, None)
+    namespace.client.call("PUT", f"{path}/finalize", {**answer, "spec": {}})

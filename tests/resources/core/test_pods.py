@@ -373,12 +373,16 @@ def test_a_log_of_a_pod_without_a_node_is_empty_and_its_container_must_be_known(
         "a container name must be specified for pod web, choose one of: [a b]",
     )
     assert pods.client.text(f"{path}?container=a") == (204, "")
+    status, answer = pods.client.call("GET", f"{path}?container=a&tailLines=")
+    assert (status, answer["message"]) == (400, 'strconv.ParseInt: parsing "": invalid syntax')
 
 
 def test_a_command_needs_a_pod_with_a_node(pods: Any) -> None:
     made(pods)
     status, answer = pods.client.call("POST", f"{pods.path('pods', 'web')}/exec?command=ls&stdout=1")
     assert (status, answer["message"]) == (400, "pod web does not have a host assigned")
+    status, answer = pods.client.call("POST", f"{pods.path('pods', 'web')}/exec?command=ls&dryRun=All")
+    assert (status, answer["message"]) == (400, "dryRun is not supported")
 
 
 @pytest.mark.parametrize(

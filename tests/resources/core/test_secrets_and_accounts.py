@@ -62,6 +62,15 @@ def test_a_service_account_names_its_secrets_and_nothing_more(api: Any) -> None:
     answer = api.create("v1:serviceaccounts", account)
     assert answer.body["secrets"] == [{"name": "s"}]
     assert answer.warnings[0].startswith("metadata.annotations[kubernetes.io/enforce-mountable-secrets]: deprecated")
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p"},
+        "spec": {"serviceAccountName": "a", "imagePullSecrets": [{"name": "bad"}], "containers": [{"image": "i"}]},
+    }
+    refused = api.create("v1:pods", pod)
+    assert refused.status == 403, "what it refers to is judged before the pod is"
+    assert 'imagePullSecrets[0].name="bad" is not allowed because service account a' in refused.body["message"]
 
 
 def test_finalizers_of_a_namespace_are_checked_one_by_one_when_they_are_set(cluster: Any) -> None:

@@ -54,10 +54,13 @@ class ServiceAccount:
         if account is None:
             return self._provide_later(attributes, spec)
         _provide(account, spec)
+        _check_account(attributes, account)
         return None
 
     async def _provide_later(self, attributes: Attributes, spec: Object) -> None:
-        _provide(await self._found(attributes, spec["serviceAccountName"]), spec)
+        account = await self._found(attributes, spec["serviceAccountName"])
+        _provide(account, spec)
+        _check_account(attributes, account)
 
     def validate(self, attributes: Attributes) -> Awaitable[None] | None:
         pod = attributes.object or {}

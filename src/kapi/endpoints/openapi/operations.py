@@ -98,7 +98,8 @@ class Paths:
         operations = _Operations(self, resource.kind, scope, gvk, kind, listed)
         self._put(collection, operations.collection(resource.verbs), ("namespace",) if place else ())
         names = ("name", "namespace") if place else ("name",)
-        self._put(f"{collection}/{{name}}", operations.item(resource.verbs), names)
+        deleted = kind if resource.returns_deleted else ""
+        self._put(f"{collection}/{{name}}", operations.item(resource.verbs, deleted), names)
         if place and "list" in resource.verbs:
             everywhere = operations.everywhere()
             self.paths[f"{self._root}/{resource.plural}"] = {
@@ -133,8 +134,15 @@ class Paths:
         self.paths[path] = {"get": operation, "parameters": _params(LIST_PARAMETERS, names, pretty=True)}
 
     def _put(self, path: str, operations: Object, names: tuple[str, ...]) -> None:
-        if operations:
-            self.paths[path] = {**operations, "parameters": _params((), names, pretty=True)}
+        """What all operations take is told with the path: everything, where there is only one."""
+        if not operations:
+            return
+        shared = _params((), names, pretty=True)
+        if len(operations) == 1:
+            [(method, operation)] = operations.items()
+            shared = sorted(shared + operation.get("parameters", []), key=lambda param: str(param["name"]))
+            operations = {method: {key: value for key, value in operation.items() if key != "parameters"}}
+        self.paths[path] = {**operations, "parameters": shared}
 
     def _responses(self, name: str, codes: Iterable[str], media: tuple[str, ...] = MEDIA) -> Object:
         self.definitions.add(name)
@@ -187,7 +195,8 @@ class _Operations:
         more = {"parameters": _params(_WRITE), "requestBody": self._body(self._kind, required=True)}
         return self._make("create", "", "post", self._paths._responses(self._kind, ("200", "201", "202")), more)
 
-    def item(self, verbs: tuple[str, ...]) -> Object:
+    def item(self, verbs: tuple[str, ...], deleted: str = "") -> Object:
+        """`deleted` is the kind that a delete answers with, if it is no Status."""
         found: Object = {}
         if "get" in verbs:
             found["get"] = self._make("read", "", "get", self._paths._responses(self._kind, ("200",)), {})
@@ -197,7 +206,7 @@ class _Operations:
             found["put"] = self._make("replace", "", "put", responses, more)
         if "delete" in verbs:
             more = {"parameters": _params(_DELETE), "requestBody": self._body(meta("DeleteOptions"))}
-            responses = self._paths._responses(meta("Status"), ("200", "202"))
+            responses = self._paths._responses(deleted or meta("Status"), ("200", "202"))
             found["delete"] = self._make("delete", "", "delete", responses, more)
         if "patch" in verbs:
             found["patch"] = self._patch()

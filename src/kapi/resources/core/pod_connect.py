@@ -66,7 +66,7 @@ def _log_options(params: dict[str, list[str]]) -> dict[str, str | int | bool]:
         if params.get(name) and params[name][0].lower() not in _FALSE:
             options[name] = True
     for name in ("sinceSeconds", "tailLines", "limitBytes"):
-        if params.get(name) and params[name][0]:
+        if params.get(name):
             options[name] = _integer(params[name][0])
     if params.get("sinceTime"):
         options["sinceTime"] = _time(params["sinceTime"][0]) if params["sinceTime"][0] else _NO_TIME
