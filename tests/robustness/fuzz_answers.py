@@ -12,6 +12,7 @@ SECONDS = 30.0
 # Server errors that a real kube-apiserver answers as well, most of them seen in recordings of one.
 EXPECTED = {
     500: (
+        "failed to create typed live object",
         "failed to create typed patch object",
         "failed to convert new object",
         "resource name may not be empty",

@@ -182,3 +182,16 @@ def test_managers_stay_when_references_cannot_be_told_apart(api: Any) -> None:
     put = api.put("v1:serviceaccounts/s", {"metadata": {"name": "s"}, "secrets": [{}]}).body
     assert put["secrets"] == [{}]
     assert put["metadata"]["managedFields"] == made["metadata"]["managedFields"] != []
+
+
+def test_nothing_is_applied_to_references_that_cannot_be_told_apart(api: Any) -> None:
+    made = api.made("v1:serviceaccounts", {"metadata": {"name": "s"}, "secrets": [{"name": "a"}]})
+    changed = api.patch("v1:serviceaccounts/s", {"secrets": [{}]})
+    assert changed.body["metadata"]["managedFields"] == made["metadata"]["managedFields"]
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "s"}, "secrets": [{"name": "b"}]}
+    apply = "application/apply-patch+yaml"
+    answer = api.call("PATCH", "v1:serviceaccounts/s?fieldManager=m", account, content_type=apply)
+    assert answer.status == 500
+    assert answer.body["message"].startswith(
+        f"failed to create typed live object ({api.namespace}/s; /v1, Kind=ServiceAccount): .secrets: element 0: "
+    )

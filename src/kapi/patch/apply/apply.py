@@ -66,6 +66,9 @@ def apply(live: Object | None, config: Object, type: Type, by: Applier) -> Objec
             raise InvalidApply(f"failed to create manager for existing fields: {why}") from None
     try:
         result = _applied(live, config, shape, managers, by, force=by.force)
+    except ElementError:
+        why = f"failed to create typed live object ({_identity(live)}): {problems(live, shape)}"
+        raise InvalidApply(why) from None
     except _Conflicts as conflicts:
         if by.manager == last_applied.KUBECTL:
             rest = last_applied.not_excused(conflicts.found, live, type, by.api_version)
