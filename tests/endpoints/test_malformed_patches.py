@@ -10,9 +10,7 @@ import pytest
 from tests.server_process import Client, Server
 
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
-JSON, STRATEGIC, APPLY = (
-    f"application/{kind}" for kind in ("json-patch+json", "strategic-merge-patch+json", "apply-patch+yaml")
-)
+STRATEGIC, APPLY = "application/strategic-merge-patch+json", "application/apply-patch+yaml"
 
 
 @pytest.fixture(scope="module")
@@ -31,31 +29,6 @@ def deployment(shared_server: Server) -> Iterator[tuple[Client, str]]:
         client.create(DEPLOYMENTS, body)
         yield client, f"{DEPLOYMENTS}/patched"
         client.call("DELETE", f"{DEPLOYMENTS}/patched")
-
-
-@pytest.mark.parametrize(
-    ("patch", "query", "message"),
-    [
-        ({}, "", "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"),
-        (["x"], "", "error decoding patch: json: cannot unmarshal string into Go value of type handlers.jsonPatchOp"),
-        (
-            [{"op": ["add"]}],
-            "",
-            "error decoding patch: json: cannot unmarshal array into Go struct field jsonPatchOp.op of type string",
-        ),
-        (
-            {},
-            "?fieldValidation=Ignore",
-            "json: cannot unmarshal object into Go value of type jsonpatch.Patch",
-        ),
-    ],
-)
-def test_what_is_no_json_patch_is_told_by_who_reads_it_first(
-    deployment: tuple[Client, str], patch: Any, query: str, message: str
-) -> None:
-    client, path = deployment
-    status, answer = client.call("PATCH", path + query, patch, content_type=JSON)
-    assert (status, answer["reason"], answer["message"]) == (400, "BadRequest", message)
 
 
 def test_a_strategic_merge_patch_of_bad_form_is_a_bad_request(deployment: tuple[Client, str]) -> None:

@@ -77,11 +77,11 @@ class GroupVersionHandler:
             if len(info.parts) > 3 and not (subresource.connect and subresource.connect.with_path):
                 raise UnknownResource
             return self._subresource(call, endpoint, subresource)
+        _check_scope(info, endpoint)  # by the names themselves, so it is no part of what is remembered
         asked = (info.resource, call.request.method, info.verb == "watch", bool(info.name), bool(info.namespace))
         found = self._plain.get(asked)
         if found is not None:
             return found[0](call, found[1])
-        _check_scope(info, endpoint)
         _check_served(info, endpoint)
         verb = _verb(call, endpoint)
         if verb not in endpoint.resource.names.verbs:

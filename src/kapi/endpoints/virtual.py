@@ -14,11 +14,9 @@ from kapi.endpoints.params import list_options, write_options
 from kapi.endpoints.render import include_object
 from kapi.endpoints.respond import respond
 from kapi.endpoints.subresources import act, respond_plainly
-from kapi.endpoints.writing import target_of, track
+from kapi.endpoints.writing import SYSTEM_FIELDS, target_of, track
 from kapi.registry.resource import Create, Virtual
 from kapi.wire.messages import Response
-
-_SYSTEM_FIELDS = ("creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 
 
 async def virtual(call: Call, endpoint: Endpoint, verb: str, resource: Virtual) -> Response:
@@ -45,7 +43,7 @@ async def _created(call: Call, endpoint: Endpoint, create: Create) -> Object:
     options = write_options(call, "CreateOptions")
     new = await read_object(call, endpoint, options)
     # As upstream: what only the server may say is taken away first, and a namespace where there is none.
-    for field in _SYSTEM_FIELDS if endpoint.resource.names.namespaced else (*_SYSTEM_FIELDS, "namespace"):
+    for field in SYSTEM_FIELDS if endpoint.resource.names.namespaced else (*SYSTEM_FIELDS, "namespace"):
         new["metadata"].pop(field, None)
     check_namespace(call, endpoint, new)
     track(call, endpoint, None, new, options)

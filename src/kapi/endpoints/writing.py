@@ -61,9 +61,12 @@ class VersionOfTheUnborn(errors.APIError):
         super().__init__("resourceVersion should not be set on objects to be created")
 
 
+SYSTEM_FIELDS = ("creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+
+
 def wipe_system_fields(metadata: Object, options: WriteOptions) -> None:
     """What only the server sets is not the client's to own: as rest.WipeObjectMetaSystemFields."""
-    for field in ("creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
+    for field in SYSTEM_FIELDS:
         metadata.pop(field, None)
     version = metadata.pop("resourceVersion", "")
     # As upstream: it is the store that refuses a version, and dry runs do not come to it.
